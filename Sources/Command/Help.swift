@@ -7,9 +7,12 @@ enum Help {
     session-tap probe URL... [options]
         Requests your URLs again and again.
 
-    'session-tap demo --help' and 'session-tap probe --help' list the options.
+    'session-tap help demo' and 'session-tap help probe' list the options; 'session-tap --version' says which
+    version this is.
 
     """
+
+  static func text(of command: String) -> String? { ["demo": demo, "probe": probe][command] }
 
   static let demo = """
     session-tap demo [options]
@@ -35,12 +38,12 @@ enum Help {
 
   private static let common = """
       --port PORT         serve the metrics at 127.0.0.1:PORT (default 9464; 0 takes a free one)
-      --log PATH          where the request log goes (default requests.jsonl; '-' is standard error,
-                          'off' writes none)
+      --log PATH          append the request log to a file ('-' is standard error; by default it is in
+                          memory, for the page alone)
       --help              this text
 
-    Exit codes: 0 ended as asked, 64 bad usage, 69 the address cannot be bound, 73 the log cannot
-    be opened.
+    Exit codes: 0 ended as asked, 1 no request of the probe was answered with a status below 400,
+    64 bad usage, 69 the address cannot be bound, 73 the log cannot be opened.
 
     """
 }

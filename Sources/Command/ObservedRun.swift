@@ -9,11 +9,12 @@ struct ObservedRun {
 
   init(_ options: Options, templates: PathTemplates = []) throws {
     let port = try options.integer("--port", in: 0...65_535) ?? 9464
-    let log = try options.text("--log") ?? "requests.jsonl"
+    let log = try options.text("--log") ?? "off"
     // The option says where to listen: else a port that the environment names too would be waited for.
     var configuration = Tap.Configuration(
       environment: ProcessInfo.processInfo.environment.filter {
         !$0.key.hasPrefix("OTEL_EXPORTER_PROMETHEUS_")
+          && !["SESSION_TAP_HOST", "SESSION_TAP_PORT"].contains($0.key)
       })
     for warning in configuration.warnings { Terminal.say("warning  \(warning)") }
     configuration.exemplars = .all
@@ -36,14 +37,21 @@ struct ObservedRun {
       Terminal.say("page     http://\(address)/")
       Terminal.say("metrics  http://\(address)/metrics")
     }
-    Terminal.say("log      \(log == "-" ? "standard error" : log)")
+    switch log {
+    case "off": Terminal.say("log      in memory, for the page (--log PATH writes a file)")
+    case "-": Terminal.say("log      standard error")
+    default: Terminal.say("log      \(log)")
+    }
   }
 
   /// Makes requests until the time is over, a signal asks to stop, or, if it ends with them, they come to
   /// their end.
-  func run(
+  ///
+  /// - Returns: Whether there were requests, and none was answered with a status below 400. What was
+  ///   cancelled does not count.
+  @discardableResult func run(
     atMost duration: Duration?, endsWithRequests: Bool, requests: @escaping @Sendable (Tap) async -> Void
-  ) async {
+  ) async -> Bool {
     let start = ContinuousClock.now
     // Its closure throws nothing.
     try? await tap.runUntilTerminated { [tap, counter] in
@@ -65,6 +73,7 @@ struct ObservedRun {
     }
     // With the last requests: they come with a delay, and at the latest at the shutdown.
     Terminal.say(counter.summary(since: start))
+    return counter.allFailed
   }
 
   /// Waits for the time to pass, or for the cancel of the task.
@@ -93,6 +102,13 @@ private final class RequestCounter: RequestObserver {
       $0.active -= 1
       $0.ended[observation.outcome, default: 0] += 1
       $0.totalDuration += observation.duration
+    }
+  }
+
+  var allFailed: Bool {
+    counts.withLock { counts in
+      let ended = counts.ended.filter { $0.key != .cancelled }
+      return !ended.isEmpty && ended[.ok] == nil
     }
   }
 

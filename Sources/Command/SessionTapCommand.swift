@@ -16,20 +16,30 @@ import SessionTap
 
   /// - Returns: The exit code, by `sysexits.h`.
   private static func run(_ words: ArraySlice<String>) async -> Int32 {
-    let rest = words.dropFirst()
+    let (command, rest) = (words.first ?? "help", words.dropFirst())
     let asksForHelp = rest.contains { $0 == "--help" || $0 == "-h" }
     do {
-      switch words.first ?? "help" {
+      switch command {
+      case "--version", "version": Terminal.say("session-tap \(Tap.version)")
+      case "help", "--help", "-h":
+        guard let topic = rest.first else {
+          Terminal.say(Help.all)
+          break
+        }
+        guard let text = Help.text(of: topic) else { throw UsageError("unknown command \(topic)") }
+        Terminal.say(text)
       case "demo" where asksForHelp: Terminal.say(Help.demo)
       case "probe" where asksForHelp: Terminal.say(Help.probe)
-      case "help", "--help", "-h": Terminal.say(Help.all)
       case "demo": try await demo(Options(rest, names: ["--rate", "--requests", "--duration", "--faults"]))
-      case "probe": try await probe(Options(rest, names: ["--every", "--count", "--timeout"]))
+      case "probe":
+        return try await probe(Options(rest, names: ["--every", "--count", "--timeout"]))
+          ? EX_OK : EXIT_FAILURE
       case let name: throw UsageError("unknown command \(name)")
       }
       return EX_OK
     } catch let error as UsageError {
-      Terminal.complain("\(error); see --help")
+      let topic = Help.text(of: command) == nil ? "" : " \(command)"
+      Terminal.complain("\(error); see 'session-tap help\(topic)'")
       return EX_USAGE
     } catch {
       Terminal.complain("\(error)")
@@ -55,7 +65,9 @@ import SessionTap
   }
 
   /// Requests the URLs in rounds, until the task is cancelled or there were so many.
-  private static func probe(_ options: Options) async throws {
+  ///
+  /// - Returns: `false` if no request was answered with a status below 400.
+  private static func probe(_ options: Options) async throws -> Bool {
     let urls = try options.operands.map { operand in
       guard let url = URL(string: operand), url.scheme == "http" || url.scheme == "https",
         url.host?.isEmpty == false
@@ -70,7 +82,7 @@ import SessionTap
       (try options.duration("--timeout") ?? .seconds(10)) / .seconds(1)
     configuration.urlCache = nil
     let run = try ObservedRun(options)
-    await run.run(atMost: nil, endsWithRequests: true) { tap in
+    return await !run.run(atMost: nil, endsWithRequests: true) { tap in
       let session = tap.session(client: "probe", configuration: configuration)
       let start = ContinuousClock.now
       var made = 0

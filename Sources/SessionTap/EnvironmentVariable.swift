@@ -20,8 +20,12 @@ struct EnvironmentVariable: Sendable {
   }
 
   static let own = "SESSION_TAP_"
-  static let host = "OTEL_EXPORTER_PROMETHEUS_HOST"
-  static let port = "OTEL_EXPORTER_PROMETHEUS_PORT"
+  static let host = own + "HOST"
+  static let port = own + "PORT"
+  /// OpenTelemetry's names, in effect where the tap's own are not set.
+  static let otherNames = [host: otherHost, port: otherPort]
+  private static let otherHost = "OTEL_EXPORTER_PROMETHEUS_HOST"
+  private static let otherPort = "OTEL_EXPORTER_PROMETHEUS_PORT"
   static let serviceName = "OTEL_SERVICE_NAME"
   static let resourceAttributes = "OTEL_RESOURCE_ATTRIBUTES"
   static let allowNetwork = own + "ALLOW_NETWORK"
@@ -33,15 +37,23 @@ struct EnvironmentVariable: Sendable {
   static let serveLog = own + "SERVE_LOG"
 
   /// Those of the endpoint, which an app may have none of.
-  static let ofEndpoint: Set = [host, port, allowNetwork, bearerTokenFile, basicPasswordFile, serveLog]
+  static let ofEndpoint = Set([host, port, allowNetwork, bearerTokenFile, basicPasswordFile, serveLog])
+    .union(otherNames.values)
+
+  private static func hostVariable(_ name: String) -> EnvironmentVariable {
+    EnvironmentVariable(name, \.host, otherwise: "neither an IP address nor a host name") {
+      $0.lowercased() == "localhost" ? "127.0.0.1" : HostText.parse($0)
+    }
+  }
+
+  private static func portVariable(_ name: String) -> EnvironmentVariable {
+    EnvironmentVariable(name, \.port, otherwise: "not a port") {
+      Int($0).flatMap { (0...65_535).contains($0) ? $0 : nil }
+    }
+  }
 
   static let all = [
-    EnvironmentVariable(host, \.host, otherwise: "neither an IP address nor a host name") {
-      $0.lowercased() == "localhost" ? "127.0.0.1" : HostText.parse($0)
-    },
-    EnvironmentVariable(port, \.port, otherwise: "not a port") {
-      Int($0).flatMap { (0...65_535).contains($0) ? $0 : nil }
-    },
+    hostVariable(host), portVariable(port), hostVariable(otherHost), portVariable(otherPort),
     // The target is made of both variables.
     EnvironmentVariable(name: serviceName, take: { _, _ in nil }, setting: { "\($0.target)" }),
     EnvironmentVariable(name: resourceAttributes, take: { _, _ in nil }, setting: { "\($0.target)" }),
@@ -56,13 +68,11 @@ struct EnvironmentVariable: Sendable {
       allowNetwork, \.access.allowsAnyoneFromNetwork, otherwise: notFlag, parse: flag),
     EnvironmentVariable(bearerTokenFile, \.access.bearerTokenFile) { $0 },
     EnvironmentVariable(basicPasswordFile, \.access.basicPasswordFile) { $0 },
-    EnvironmentVariable(log, \.log) { value in
-      switch value {
-      case "off": .some(nil)
-      case "stderr": .standardError
-      case "stdout": .standardOutput
-      default: .file(value)
-      }
+    EnvironmentVariable(log, \.log, otherwise: "neither 'off' nor places, separated by commas") { value in
+      let places = value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+      if places == ["off"] { return .some(nil) }
+      guard places.allSatisfy({ !$0.isEmpty && $0 != "off" }) else { return nil }
+      return .some(RequestLog.Destination(places.map(place)))
     },
     EnvironmentVariable(
       rotation + "SIZE", \.rotation.maximumSize, otherwise: "not a number of bytes above 0, such as 100M"
@@ -75,6 +85,14 @@ struct EnvironmentVariable: Sendable {
     },
     EnvironmentVariable(serveLog, \.servesLog, otherwise: notFlag, parse: flag),
   ]
+
+  private static func place(_ text: String) -> RequestLog.Destination {
+    switch text {
+    case "stderr": .standardError
+    case "stdout": .standardOutput
+    default: .file(text)
+    }
+  }
 
   private static let notFlag = "neither 1 nor 0"
   private static let flag: @Sendable (String) -> Bool? = { ["0": false, "1": true][$0] }

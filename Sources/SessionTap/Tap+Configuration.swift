@@ -40,9 +40,11 @@ extension Tap {
     /// The service and its attributes: `target_info`, and `service.name` and `service.version` in the log,
     /// unless ``logging`` has these fields. Empty unless the environment sets it.
     public var target = TargetInfo(serviceName: nil, resourceAttributes: nil)
-    /// Where each request's line goes. `nil` writes none.
+    /// Where the lines go: each request's, and the app's own. `nil` writes none. A list has several places:
+    /// `[.file("requests.jsonl"), .standardError]`. ``logging`` says how the lines are made.
     public var log: RequestLog.Destination? { didSet { isLogOfEnvironment = false } }
-    /// How lines are made and written: redaction, sampling, limits, rotation.
+    /// How the lines are made and written, wherever ``log`` has them go: redaction, sampling, limits,
+    /// rotation.
     public var logging = RequestLog.Configuration()
     /// Whether the endpoint serves the newest lines at `/logs` and on its page. `false` by default, because
     /// lines reveal more than metrics. Works without a ``log``. Their number is

@@ -18,6 +18,12 @@ extension Tap.Configuration {
     var taken: [EnvironmentVariable.Assignment] = []
     for variable in EnvironmentVariable.all {
       guard let value = environment[variable.name], !value.isEmpty else { continue }
+      if let own = EnvironmentVariable.otherNames.first(where: { $0.value == variable.name })?.key,
+        environment[own]?.isEmpty == false
+      {
+        warn(variable.name, value, "which is ignored: \(own) is set")
+        continue
+      }
       if let problem = variable.take(value, &self) {
         warn(variable.name, value, "\(problem): it is ignored")
       } else {
@@ -36,8 +42,8 @@ extension Tap.Configuration {
       resourceAttributes: environment[EnvironmentVariable.resourceAttributes])
     for index in taken.indices { taken[index].setting = taken[index].variable.setting(self) }
     assignments = taken
-    let isAddressGiven = [EnvironmentVariable.host, EnvironmentVariable.port].contains {
-      environment[$0]?.isEmpty == false
+    let isAddressGiven = EnvironmentVariable.otherNames.contains {
+      environment[$0.key]?.isEmpty == false || environment[$0.value]?.isEmpty == false
     }
     environmentAddress = isAddressGiven ? endpoint?.address : nil
     isLogOfEnvironment = taken.contains { $0.variable.name == EnvironmentVariable.log }

@@ -23,6 +23,9 @@ package import TapURLSession
 public final class Tap: Sendable {
   private enum Phase { case idle, running, stopped }
 
+  /// The version of the package, as the metric `session_tap_build_info` has it.
+  public static let version = BuildInfo.version
+
   /// The metrics of the requests and of the app.
   public let registry: Registry
   /// The request log, if there is one.

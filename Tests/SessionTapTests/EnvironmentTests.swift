@@ -121,9 +121,7 @@ import TestSupport
     ("SESSION_TAP_LOGS", "SESSION_TAP_LOG"), ("SESSION_TAP_SERVES_LOG", "SESSION_TAP_SERVE_LOG"),
     ("SESSION_TAP_ALLOW_NETWROK", "SESSION_TAP_ALLOW_NETWORK"),
     ("SESSION_TAP_ROTATION_SIZE", "SESSION_TAP_LOG_ROTATION_SIZE"),
-    ("SESSION_TAP_PORT", "OTEL_EXPORTER_PROMETHEUS_PORT"),
-    ("SESSION_TAP_HOST", "OTEL_EXPORTER_PROMETHEUS_HOST"), ("SESSION_TAP_SERVICE_NAME", "OTEL_SERVICE_NAME"),
-    ("SESSION_TAP_PROMETHEUS_PORT", "OTEL_EXPORTER_PROMETHEUS_PORT"),
+    ("SESSION_TAP_SERVICE_NAME", "OTEL_SERVICE_NAME"), ("SESSION_TAP_PROMETHEUS_PORT", "SESSION_TAP_PORT"),
     ("SESSION_TAP_KNOWN_METHODS", "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS"),
   ])
   func `a misspelt variable is named with the right spelling`(name: String, right: String) {
@@ -187,6 +185,58 @@ import TestSupport
     #expect(configuration.warnings.count == 1)
     #expect(configuration.warnings.first?.hasPrefix("SESSION_TAP_LOG: ") == true)
     #expect(configuration.warnings.first?.hasSuffix("the app runs without a log") == true)
+  }
+
+  /// Each set of names alone, and the tap's own before OpenTelemetry's.
+  @Test func `host and port have a name of the tap's own and one of OpenTelemetry's`() {
+    let own = ["SESSION_TAP_HOST": "::1", "SESSION_TAP_PORT": "7"]
+    let other = ["OTEL_EXPORTER_PROMETHEUS_HOST": "127.0.0.2", "OTEL_EXPORTER_PROMETHEUS_PORT": "8"]
+    func address(_ environment: [String: String]) -> EndpointAddress? {
+      Tap.Configuration(environment: environment).endpoint?.address
+    }
+    #expect(address(own) == .tcp(host: "::1", port: 7))
+    #expect(address(other) == .tcp(host: "127.0.0.2", port: 8))
+    let both = Tap.Configuration(environment: own.merging(other) { $1 })
+    #expect(both.endpoint?.address == .tcp(host: "::1", port: 7))
+    #expect(
+      both.warnings == [
+        "OTEL_EXPORTER_PROMETHEUS_HOST is '127.0.0.2', which is ignored: SESSION_TAP_HOST is set",
+        "OTEL_EXPORTER_PROMETHEUS_PORT is '8', which is ignored: SESSION_TAP_PORT is set",
+      ])
+  }
+
+  /// Places of the variable, by what they get.
+  @Test func `a log may have several places`() async throws {
+    let folder = try TemporaryFolder()
+    let (one, other) = (folder("one.jsonl"), folder("other.jsonl"))
+    var configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG": "\(one),\(other),\(one)"])
+    configuration.endpoint = nil
+    #expect(configuration.warnings.isEmpty)
+    let tap = try Tap(configuration)
+    tap.log(.info, "to both")
+    await tap.shutdown()
+    for name in ["one.jsonl", "other.jsonl"] {
+      let lines = try folder.lines(name)
+      #expect(lines.count == 1 && lines[0].contains("to both"))
+    }
+    #expect(tap.requestLog?.statistics.lines == 2)
+    #expect(tap.requestLog?.usesStandardStreams == false)
+  }
+
+  @Test func `a log of very many places is none`() throws {
+    let paths = (0..<1_000).map { "\($0).jsonl" }.joined(separator: ",")
+    var configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG": paths])
+    #expect(try configuration.makeLog() == nil)
+    let problem = "a log has at most 16 places, not 1000; name fewer; the app runs without a log"
+    #expect(configuration.warnings == ["SESSION_TAP_LOG: \(problem)"])
+  }
+
+  @Test(arguments: [",", "a.jsonl,", "off,stderr", "stderr,off"])
+  func `places that are none are named`(value: String) {
+    let configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG": value])
+    #expect(configuration.log == nil)
+    let problem = "neither 'off' nor places, separated by commas: it is ignored"
+    #expect(configuration.warnings == ["SESSION_TAP_LOG is '\(value)', \(problem)"])
   }
 
   @Test func `what needs an endpoint has no effect without one`() {

@@ -56,7 +56,7 @@ import TestSupport
     let lines = try Self.output(result?.standardErrorContent)
     let line = try #require(lines.first)
     #expect(line.contains("address in use: 127.0.0.1:\(taken.port)") && line.contains("the app runs"))
-    #expect(line.contains("configuration.endpoint, or OTEL_EXPORTER_PROMETHEUS_PORT"))
+    #expect(line.contains("configuration.endpoint, or SESSION_TAP_PORT"))
   }
 
   @Test(.serialized, .timeLimit(.minutes(3)), arguments: [false, true])

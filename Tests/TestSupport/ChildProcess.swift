@@ -9,9 +9,10 @@ package final class ChildProcess: Sendable {
   /// Starts a program. Standard output and standard error are read together.
   package init(
     _ executable: URL, _ arguments: [String], environment: [String: String] = [:],
-    input: FileHandle = .nullDevice
+    input: FileHandle = .nullDevice, folder: String? = nil
   ) throws {
     let process = Process()
+    if let folder { process.currentDirectoryURL = URL(fileURLWithPath: folder) }
     process.executableURL = executable
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
@@ -35,10 +36,11 @@ package final class ChildProcess: Sendable {
 
   /// Starts a program of this package.
   package convenience init(
-    product: String, _ arguments: [String], environment: [String: String] = [:]
+    product: String, _ arguments: [String], environment: [String: String] = [:], folder: String? = nil
   ) throws {
-    let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-    try self.init(folder.appendingPathComponent(product), arguments, environment: environment)
+    let products = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+    try self.init(
+      products.appendingPathComponent(product), arguments, environment: environment, folder: folder)
   }
 
   /// Starts a server in Python that says `port N.` when it listens there.

@@ -1,3 +1,4 @@
+import SessionTap
 import TestSupport
 
 /// The demo as a person runs it, judged by the programs that its output is for.
@@ -211,7 +212,8 @@ import TestSupport
   func `bad usage is exit code 64 and one line`(words: [String]) async throws {
     let (status, output) = try await Self.end(words)
     #expect(status == 64)
-    #expect(output.contains("see --help") && output.split(separator: "\n").count == 1)
+    let topic = words[0] == "fly" ? "" : " \(words[0])"
+    #expect(output.contains("see 'session-tap help\(topic)'") && output.split(separator: "\n").count == 1)
     // Behind `--` there are no options.
     if words.contains("--") { #expect(output.contains("not '\(words[words.count - 1])'")) }
   }
@@ -222,6 +224,30 @@ import TestSupport
     #expect(status == 0)
     for text in [own, "--port", "Exit codes"] { #expect(output.contains(text)) }
     #expect(!output.contains(other))
+    #expect(try await Self.end(["help", command]).output == output)
+  }
+
+  @Test func `it says its version, and knows no help for what it has not`() async throws {
+    #expect(try await Self.end(["--version"]) == (0, "session-tap \(Tap.version)\n"))
+    #expect(try await Self.end(["help", "fly"]).status == 64)
+  }
+
+  /// The exit code says whether any request came to something, as `curl --fail` does.
+  @Test(arguments: [
+    ("200 OK", false), ("404 Not Found", true), ("503 Service Unavailable", true), (nil, true),
+  ])
+  func `a probe fails if no request succeeds, and leaves no file behind`(
+    status: String?, fails: Bool
+  ) async throws {
+    let origin = try Origin { _ in status.map { [.response($0)] } ?? [.close] }
+    let folder = try TemporaryFolder()
+    let process = try ChildProcess(
+      product: "session-tap",
+      ["probe", origin.url().absoluteString, "--count", "2", "--every", "1ms", "--port", "0"],
+      folder: folder.path)
+    try await process.waitForEnd()
+    #expect(process.status == (fails ? 1 : 0), "\(process.output)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
   }
 
   @Test func `the probe makes its rounds and ends`() async throws {
