@@ -42,7 +42,7 @@ let adapters = [
     name: "TapHummingbird",
     // Hummingbird itself needs what this one does.
     adapters: ["TapTracing"],
-    own: ["TapCore"],
+    own: ["SessionTap"],
     adapted: [
       ("Hummingbird", "hummingbird"), ("HummingbirdCore", "hummingbird"), ("HTTPTypes", "swift-http-types"),
       ("Instrumentation", "swift-distributed-tracing"), ("Logging", "swift-log"), ("NIOCore", "swift-nio"),
@@ -50,14 +50,14 @@ let adapters = [
     ]),
   Adapter(
     name: "TapAsyncHTTPClient",
-    own: ["TapCore"],
+    own: ["SessionTap"],
     adapted: [
       ("AsyncHTTPClient", "async-http-client"), ("Logging", "swift-log"), ("NIOCore", "swift-nio"),
       ("NIOHTTP1", "swift-nio"), ("NIOPosix", "swift-nio"), ("NIOSSL", "swift-nio-ssl"),
       ("Tracing", "swift-distributed-tracing"),
     ]),
-  Adapter(name: "TapMetrics", own: ["TapCore"], adapted: [("CoreMetrics", "swift-metrics")]),
-  Adapter(name: "TapLogging", own: ["TapCore", "TapLog"], adapted: [("Logging", "swift-log")]),
+  Adapter(name: "TapMetrics", own: ["SessionTap"], adapted: [("CoreMetrics", "swift-metrics")]),
+  Adapter(name: "TapLogging", own: ["SessionTap"], adapted: [("Logging", "swift-log")]),
   Adapter(
     name: "TapTracing",
     own: ["TapCore"],

@@ -2,13 +2,13 @@ public import AsyncHTTPClient
 public import Logging
 public import NIOCore
 import NIOHTTP1
+public import SessionTap
 import Synchronization
-public import TapCore
 import Tracing
 
 /// An `HTTPClient` whose requests are recorded, in the same metrics and the same log as those of URLSessions.
 ///
-///     let search = TapHTTPClient(name: "search", outbound: tap.outbound)
+///     let search = TapHTTPClient("search", tap: tap)
 ///     let response = try await search.execute(HTTPClientRequest(url: "https://…"), timeout: .seconds(5))
 ///
 /// Request, response and errors are the client's own. A request without a `traceparent` header gets one, with
@@ -27,15 +27,14 @@ public struct TapHTTPClient: Sendable {
   /// Makes a client that records.
   ///
   /// - Parameters:
-  ///   - client: Sends the requests.
   ///   - name: The `client` label and log field: what the requests are for. Use few names, and never make
   ///     them of data.
-  ///   - outbound: Where the requests are recorded: `tap.outbound`. With `nil` they are sent unchanged and
-  ///     unobserved.
-  public init(client: HTTPClient = .shared, name: String, outbound: OutboundRequests?) {
+  ///   - tap: Where the requests are recorded. With `nil` they are sent unchanged and unobserved.
+  ///   - client: Sends the requests.
+  public init(_ name: String, tap: Tap?, client: HTTPClient = .shared) {
     self.client = client
     self.name = name
-    self.outbound = outbound
+    outbound = tap?.outbound
   }
 
   /// Sends a request.

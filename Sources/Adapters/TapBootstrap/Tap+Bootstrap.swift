@@ -4,7 +4,7 @@ public import Logging
 public import SessionTap
 import Synchronization
 import TapLogging
-import TapMetrics
+public import TapMetrics
 import TapTracing
 
 extension Tap {
@@ -15,25 +15,35 @@ extension Tap {
   ///     tap.bootstrap()
   ///
   /// Metrics of swift-metrics appear at `/metrics`. Libraries pass on the trace of the served request.
-  /// Messages of swift-log go to the request log, with the ids of the trace; without a log, swift-log stays
-  /// as it is and writes to stderr.
+  /// Messages of swift-log go to the request log, with the ids of the trace, and stay on standard error, as
+  /// swift-log writes them. They are there once where the log itself goes to standard error or output.
   ///
   /// Each system takes one back end for the life of a process, so call this before anything makes a logger or
   /// a metric. A further call, of any tap, does nothing. If the app has bootstrapped one of the systems
   /// itself, that library ends the process: use `TapMetricsFactory`, `TapInstrument` and `TapLogHandler` one
   /// by one instead.
   ///
-  /// - Parameter logLevel: The least severe level that loggers write by default.
+  /// - Parameters:
+  ///   - logLevel: The least severe level that loggers write by default.
+  ///   - keepsStandardError: Whether messages stay on standard error beside a log elsewhere. Without a log
+  ///     they do in any case.
+  ///   - metricNames: What the metrics of swift-metrics are called.
   /// - Returns: Whether this was the first call.
   @discardableResult
-  public func bootstrap(logLevel: Logger.Level = .info) -> Bool {
+  public func bootstrap(
+    logLevel: Logger.Level = .info, keepsStandardError: Bool = true,
+    metricNames: TapMetricsFactory.Names = .conventional
+  ) -> Bool {
     guard !isBootstrapped.exchange(true, ordering: .relaxed) else { return false }
-    MetricsSystem.bootstrap(TapMetricsFactory(registry: registry))
+    MetricsSystem.bootstrap(TapMetricsFactory(self, names: metricNames))
     InstrumentationSystem.bootstrap(TapInstrument())
-    guard let requestLog else { return true }
+    let keeps = requestLog.map { keepsStandardError && !$0.usesStandardStreams } ?? true
     LoggingSystem.bootstrap(
-      { TapLogHandler(label: $0, log: requestLog, logLevel: logLevel, metadataProvider: $1) },
-      metadataProvider: .trace)
+      { [requestLog] label, provider in
+        TapLogHandler(
+          label: label, log: requestLog, and: keeps ? StreamLogHandler.standardError(label: label) : nil,
+          logLevel: logLevel, metadataProvider: provider)
+      }, metadataProvider: .trace)
     return true
   }
 }

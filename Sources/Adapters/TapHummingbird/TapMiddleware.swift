@@ -2,14 +2,14 @@ import HTTPTypes
 public import Hummingbird
 public import HummingbirdCore
 import ServiceContextModule
-public import TapCore
+public import SessionTap
 import TapTracing
 
 /// Records each request that an app serves until its response has been written, and runs the handlers within
 /// its trace.
 ///
 ///     let router = Router()
-///     router.add(middleware: TapMiddleware(inbound: tap.inbound))
+///     router.add(middleware: TapMiddleware(tap))
 ///
 /// Add it first, so that the responses of other middlewares pass through it. An error ends the request with
 /// the status with which Hummingbird answers.
@@ -23,10 +23,10 @@ public struct TapMiddleware<Context: RequestContext>: RouterMiddleware {
   /// Makes a middleware.
   ///
   /// - Parameters:
-  ///   - inbound: Where the requests are recorded: `tap.inbound`.
+  ///   - tap: Where the requests are recorded.
   ///   - scheme: `https` if the server itself terminates TLS.
-  public init(inbound: InboundRequests, scheme: String = "http") {
-    self.inbound = inbound
+  public init(_ tap: Tap, scheme: String = "http") {
+    inbound = tap.inbound
     self.scheme = scheme
   }
 

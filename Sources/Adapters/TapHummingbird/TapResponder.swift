@@ -4,8 +4,8 @@ public import HummingbirdCore
 import Logging
 import NIOCore
 import ServiceContextModule
+public import SessionTap
 import Synchronization
-public import TapCore
 import TapTracing
 
 extension HTTPServerBuilder {
@@ -15,14 +15,14 @@ extension HTTPServerBuilder {
   /// `Application(router:observedBy:)` makes both.
   ///
   /// - Parameters:
-  ///   - inbound: Where the requests are recorded: `tap.inbound`.
+  ///   - tap: Where the requests are recorded.
   ///   - scheme: `https` if the server itself terminates TLS.
   ///   - configuration: Hummingbird's configuration, as `http1(configuration:)` takes it.
   public static func http1(
-    observedBy inbound: InboundRequests, scheme: String = "http",
-    configuration: HTTP1Channel.Configuration = .init()
+    observedBy tap: Tap, scheme: String = "http", configuration: HTTP1Channel.Configuration = .init()
   ) -> HTTPServerBuilder {
-    HTTPServerBuilder { responder in
+    let inbound = tap.inbound
+    return HTTPServerBuilder { responder in
       ObservedChannel(
         inbound: inbound, scheme: scheme,
         base: HTTP1Channel(responder: responder, configuration: configuration))

@@ -1,10 +1,9 @@
 public import Logging
-import TapCore
-public import TapLog
+public import SessionTap
 
 /// Writes swift-log's messages into a tap's log, among the lines of the requests.
 ///
-///     LoggingSystem.bootstrap { TapLogHandler(label: $0, log: tap.requestLog) }
+///     LoggingSystem.bootstrap { TapLogHandler(label: $0, tap: tap) }
 ///
 /// The product `TapTracing` has a metadata provider, `.trace`, that adds the ids of the trace.
 ///
@@ -31,6 +30,8 @@ public struct TapLogHandler: LogHandler {
 
   private let label: String
   private let log: RequestLog?
+  /// Gets each message as well, with all its metadata.
+  private let other: (any LogHandler)?
   /// A list: a framework gives each request a logger with an entry or two, and a dictionary takes five times
   /// as long.
   private var entries: [(key: String, value: Logger.MetadataValue)] = []
@@ -39,15 +40,25 @@ public struct TapLogHandler: LogHandler {
   ///
   /// - Parameters:
   ///   - label: The logger's label.
-  ///   - log: Where the lines go, such as `tap.requestLog`; `nil` drops them.
+  ///   - tap: The lines go to its log; without one they are dropped.
   ///   - logLevel: The initial level of the logger.
   ///   - metadataProvider: Adds metadata when a message is logged, such as the trace.
   public init(
-    label: String, log: RequestLog?, logLevel: Logger.Level = .info,
-    metadataProvider: Logger.MetadataProvider? = nil
+    label: String, tap: Tap, logLevel: Logger.Level = .info, metadataProvider: Logger.MetadataProvider? = nil
+  ) {
+    self.init(label: label, log: tap.requestLog, logLevel: logLevel, metadataProvider: metadataProvider)
+  }
+
+  /// - Parameters:
+  ///   - log: Where the lines go.
+  ///   - other: Gets each message as well. It costs a logger's copy a reference, where a multiplex handler
+  ///     would copy the metadata twice.
+  package init(
+    label: String, log: RequestLog?, and other: (any LogHandler)? = nil, logLevel: Logger.Level = .info,
+    metadataProvider: Logger.MetadataProvider?
   ) {
     self.label = label
-    self.log = log
+    (self.log, self.other) = (log, other)
     self.logLevel = logLevel
     self.metadataProvider = metadataProvider
   }
@@ -63,10 +74,15 @@ public struct TapLogHandler: LogHandler {
 
   /// Writes a line.
   public func log(event: LogEvent) {
-    guard let log else { return }
     var metadata = metadata
     if let metadataProvider { metadata.merge(metadataProvider.get()) { $1 } }
     if let more = event.metadata { metadata.merge(more) { $1 } }
+    if let other {
+      var event = event
+      event.metadata = metadata
+      other.log(event: event)
+    }
+    guard let log else { return }
     var fields: [String: FieldValue] = [:]
     for (key, value) in metadata {
       add(value, as: Self.ownKeys.contains(key) ? "metadata.\(key)" : key, depth: 1, to: &fields)

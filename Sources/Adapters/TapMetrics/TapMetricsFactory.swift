@@ -1,32 +1,61 @@
 public import CoreMetrics
+public import SessionTap
 import Synchronization
-public import TapCore
 
 /// Records swift-metrics' metrics in a tap's registry, so they appear at `/metrics` beside those of the
 /// requests.
 ///
-///     MetricsSystem.bootstrap(TapMetricsFactory(registry: tap.registry))
+///     MetricsSystem.bootstrap(TapMetricsFactory(tap))
 ///
-/// | swift-metrics | Prometheus |
-/// |---|---|
-/// | `Counter(label: "jobs.done")`, `FloatingPointCounter` | counter `jobs_done_total` |
-/// | `Meter(label: "pool.size")`, `Gauge`, `Recorder` that does not aggregate | gauge `pool_size` |
-/// | `Recorder(label: "batch.bytes")` | histogram `batch_bytes` |
-/// | `Timer(label: "db.query")` | histogram `db_query_seconds`, whatever the preferred unit |
+/// | swift-metrics | Prometheus | with ``Names/asGiven`` |
+/// |---|---|---|
+/// | `Counter(label: "jobs.done")`, `FloatingPointCounter` | counter `jobs_done_total` | `jobs_done` |
+/// | `Meter(label: "pool.size")`, `Gauge`, `Recorder` without `aggregate` | gauge `pool_size` | `pool_size` |
+/// | `Recorder(label: "batch.bytes")` | histogram `batch_bytes` | `batch_bytes` |
+/// | `Timer(label: "db.query")`, in seconds | histogram `db_query_seconds` | `db_query` |
 ///
 /// Other characters become `_`, and dimensions become labels. The same name and dimensions are one series,
 /// until all its handlers are destroyed. A metric whose name is taken, or that exceeds a limit, records
-/// nothing and is counted in `swift_metrics_refused_total{metric="its_name"}`.
+/// nothing and is counted in `swift_metrics_refused_total{metric="its_name"}`; the tap's log says why, once
+/// for each name.
 public final class TapMetricsFactory: MetricsFactory {
+  /// How names of swift-metrics become names of Prometheus.
+  public enum Names: Sendable {
+    /// As Prometheus and OpenMetrics have them: counters end in `_total`, timers in `_seconds`.
+    case conventional
+    /// As swift-prometheus has them, so that boards and alerts keep their queries: what a name cannot have
+    /// becomes `_`, one for each character, and nothing is added.
+    case asGiven
+  }
+
   private let registry: Registry
+  private let log: RequestLog?
+  private let names: Names
   /// How many handlers were made of each series.
   private let entries = Mutex<[SeriesID: (series: Series, uses: Int)]>([:])
   private static let limit = 10_000  // Entries: the registry bounds the series of one name.
+  /// The names that the log has an explanation of.
+  private let refused = Mutex<Set<String>>([])
+  private static let refusedLimit = 1_000
 
   /// Makes a factory.
   ///
-  /// - Parameter registry: Where the metrics are recorded, such as `tap.registry`.
-  public init(registry: Registry) { self.registry = registry }
+  /// - Parameters:
+  ///   - tap: Its registry has the metrics, and its log says which record nothing.
+  ///   - names: What the metrics are called.
+  public convenience init(_ tap: Tap, names: Names = .conventional) {
+    self.init(registry: tap.registry, log: tap.requestLog, names: names)
+  }
+
+  /// Makes a factory without a tap.
+  ///
+  /// - Parameters:
+  ///   - registry: Where the metrics are recorded.
+  ///   - log: Where it is said which record nothing.
+  ///   - names: What the metrics are called.
+  public init(registry: Registry, log: RequestLog? = nil, names: Names = .conventional) {
+    (self.registry, self.log, self.names) = (registry, log, names)
+  }
 
   /// Makes a counter, `NAME_total`.
   public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
@@ -69,16 +98,41 @@ public final class TapMetricsFactory: MetricsFactory {
   public func destroyTimer(_ handler: any TimerHandler) { destroy(handler) }
 
   private func series(_ kind: SeriesKind, _ label: String, _ dimensions: [(String, String)]) -> Series? {
-    let id = SeriesID(kind, label, dimensions)
-    let series = entries.withLock { entries -> Series? in
-      if entries[id] == nil, entries.count < Self.limit { entries[id] = try? (Series(id, in: registry), 0) }
-      entries[id]?.uses += 1
-      return entries[id]?.series
+    let id = SeriesID(kind, label, dimensions, names)
+    let made = entries.withLock { entries -> Result<Series, Refusal> in
+      if let entry = entries[id] {
+        entries[id]?.uses += 1
+        return .success(entry.series)
+      }
+      guard entries.count < Self.limit else {
+        return .failure(
+          Refusal(reason: "metric '\(id.name)': swift-metrics has \(Self.limit) series already"))
+      }
+      do throws(RegistryError) {
+        let series = try Series(id, in: registry)
+        entries[id] = (series, 1)
+        return .success(series)
+      } catch {
+        return .failure(Refusal(reason: error.description))
+      }
     }
-    guard series == nil else { return series }
+    switch made {
+    case .success(let series): return series
+    case .failure(let refusal):
+      refuse(id.name, refusal.reason)
+      return nil
+    }
+  }
+
+  private struct Refusal: Error { let reason: String }
+
+  private func refuse(_ name: String, _ reason: String) {
     let help = "Handlers of swift-metrics that record nothing."
-    try? registry.counter("swift_metrics_refused_total", help: help, labels: ["metric": id.name]).increment()
-    return nil
+    try? registry.counter("swift_metrics_refused_total", help: help, labels: ["metric": name]).increment()
+    let isNew = refused.withLock { $0.count < Self.refusedLimit && $0.insert(name).inserted }
+    if isNew {
+      log?.log(.warn, "an instrument of swift-metrics records nothing: \(reason)", ["metric": .string(name)])
+    }
   }
 
   private func destroy(_ handler: AnyObject) {
@@ -97,10 +151,18 @@ private struct SeriesID: Hashable {
   let kind: SeriesKind
   let name: String
   let labels: Labels
-  init(_ kind: SeriesKind, _ label: String, _ dimensions: [(String, String)]) {
-    let name = Self.name(label)
-    let suffix = kind == .counter ? "_total" : kind == .timer ? "_seconds" : ""
-    (self.kind, self.name) = (kind, name.hasSuffix(suffix) ? name : name + suffix)
+  let names: TapMetricsFactory.Names
+  init(
+    _ kind: SeriesKind, _ label: String, _ dimensions: [(String, String)], _ names: TapMetricsFactory.Names
+  ) {
+    (self.kind, self.names) = (kind, names)
+    switch names {
+    case .conventional:
+      let name = Self.name(label)
+      let suffix = kind == .counter ? "_total" : kind == .timer ? "_seconds" : ""
+      self.name = name.hasSuffix(suffix) ? name : name + suffix
+    case .asGiven: name = Self.givenName(label)
+    }
     // Keys that become one label join their values (OpenTelemetry, "Prometheus and OpenMetrics
     // Compatibility").
     let reserved = ["le", "quantile", "otel_metric_overflow"]
@@ -116,12 +178,26 @@ private struct SeriesID: Hashable {
     return name.first?.isNumber ?? true ? "_" + name : name
   }
 
+  /// Each character that a name cannot have becomes `_`, a digit at its beginning too.
+  private static func givenName(_ text: String) -> String {
+    let name = text.prefix(256).reduce(into: "") { name, character in
+      let isLetter = character.isASCII && (character.isLetter || "_:".contains(character))
+      let isDigit = character.isASCII && character.isNumber && !name.isEmpty
+      name.append(isLetter || isDigit ? character : "_")
+    }
+    return name.isEmpty ? "_" : name
+  }
+
   func instrument(in registry: Registry) throws(RegistryError) -> Handle {
     let help = "From swift-metrics."
     switch kind {
+    case .counter where names == .asGiven:
+      return .counter(try registry.counter(legacyName: name, help: help, labels: labels))
     case .counter: return .counter(try registry.counter(name, help: help, labels: labels))
     case .gauge: return .gauge(try registry.gauge(name, help: help, labels: labels))
-    case .timer: return .histogram(try registry.histogram(name, help: help, unit: "seconds", labels: labels))
+    case .timer:
+      let unit = names == .asGiven ? nil : "seconds"
+      return .histogram(try registry.histogram(name, help: help, unit: unit, labels: labels))
     case .recorder:  // Its unit is unknown: classic buckets up to 268 million.
       let buckets = HistogramBuckets.exponential(from: 1, factor: 4, count: 15)
       return .histogram(try registry.histogram(name, help: help, buckets: buckets, labels: labels))

@@ -6,7 +6,7 @@ public import SessionTap
 ///
 ///     let group = ServiceGroup(
 ///       configuration: ServiceGroupConfiguration(
-///         services: [TapService(tap: tap), app], gracefulShutdownSignals: [.sigterm, .sigint],
+///         services: [TapService(tap), app], gracefulShutdownSignals: [.sigterm, .sigint],
 ///         logger: logger))
 ///     try await group.run()
 ///
@@ -16,7 +16,7 @@ public struct TapService: Service {
   private let tap: Tap
 
   /// Makes a service of a started tap.
-  public init(tap: Tap) {
+  public init(_ tap: Tap) {
     self.tap = tap
   }
 

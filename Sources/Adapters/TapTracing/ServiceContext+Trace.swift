@@ -48,7 +48,7 @@ extension Logger.MetadataProvider {
   /// Adds `trace_id` and `span_id` to messages that are logged within a trace, as in the lines of requests.
   ///
   ///     LoggingSystem.bootstrap(
-  ///       { TapLogHandler(label: $0, log: tap.requestLog, metadataProvider: $1) }, metadataProvider: .trace)
+  ///       { TapLogHandler(label: $0, tap: tap, metadataProvider: $1) }, metadataProvider: .trace)
   public static let trace = Logger.MetadataProvider {
     guard let trace = ServiceContext.current?.trace ?? TraceContext.current else { return [:] }
     return ["trace_id": .string(trace.traceID), "span_id": .string(trace.spanID)]

@@ -7,10 +7,12 @@ public import Tracing
 ///     InstrumentationSystem.bootstrap(TapInstrument())
 ///
 /// It makes no spans: a ``TapTracer`` does, with a tracer. It forwards the trace of the context, or
-/// `TraceContext.current` if the context has none.
+/// `TraceContext.current` if the context has none. Requests that the app makes where only the context has a
+/// trace belong to it, URLSession's included.
 public struct TapInstrument: Instrument {
-  /// Makes an instrument. It has no state.
-  public init() {}
+  /// Makes an instrument. It has no state; from now on, taps look for the trace of a request in the current
+  /// `ServiceContext` too (`TraceContext.findCurrent(_:)`).
+  public init() { TraceContext.findCurrent { ServiceContext.current?.trace } }
 
   /// Reads `traceparent` and `tracestate` of an incoming request. An invalid header is ignored.
   public func extract<Carrier, Extract: Extractor>(

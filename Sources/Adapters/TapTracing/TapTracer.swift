@@ -30,13 +30,14 @@ public struct TapTracer: RequestTracer {
     return served == nil || served == context?.trace ? context : nil
   }
 
-  /// The span of the current `ServiceContext`, or, if that is not of `TraceContext.current`, the latter.
+  /// The span of the current `ServiceContext` or, without one, its trace; if the context is not of
+  /// `TraceContext.current`, the latter.
   public var currentTrace: TraceContext? {
     guard let context = currentContext else { return TraceContext.current }
     var headers: [String: String] = [:]
     tracer.inject(context, into: &headers, using: Headers())
     return headers["traceparent"].flatMap { TraceContext(traceparent: $0, span: Parent(context: context)) }
-      ?? TraceContext.current
+      ?? context.trace ?? TraceContext.current
   }
 
   /// Begins a client span within ``currentTrace``.

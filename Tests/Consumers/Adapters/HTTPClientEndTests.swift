@@ -138,7 +138,7 @@ import Testing
     let asked = Event()
     try await withClient(answering: [.open(asked)]) { fixture in
       let untapped = HTTPClient(eventLoopGroup: .singletonMultiThreadedEventLoopGroup)
-      let other = TapHTTPClient(client: untapped, name: "test", outbound: fixture.outbound)
+      let other = TapHTTPClient("test", tap: fixture.tap, client: untapped)
       let url = fixture.server.url()
       let task = Task { _ = try await other.execute(HTTPClientRequest(url: url), timeout: .seconds(60)) }
       await asked.wait()

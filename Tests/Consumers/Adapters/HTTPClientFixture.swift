@@ -12,9 +12,8 @@ struct ClientFixture: Sendable {
   let client: TapHTTPClient
   /// What ``client`` sends its requests by.
   let untapped: HTTPClient
-  let outbound: OutboundRequests
+  let tap: Tap
   fileprivate let seen: Seen
-  fileprivate let registry: Registry
 
   func get(_ path: String = "/") async throws -> HTTPClientResponse { try await get(url: server.url(path)) }
   func get(url: String) async throws -> HTTPClientResponse {
@@ -56,7 +55,7 @@ struct ClientFixture: Sendable {
 
   /// The sample lines of what a scrape gets.
   var samples: [Substring] {
-    String(decoding: registry.exposition(in: .text).body, as: UTF8.self)
+    String(decoding: tap.registry.exposition(in: .text).body, as: UTF8.self)
       .split(separator: "\n").filter { !$0.hasPrefix("#") }
   }
 
@@ -111,8 +110,8 @@ func withClient(
   let server = try await OddServer.start(tls: tls, script)
   let client = HTTPClient(eventLoopGroup: .singletonMultiThreadedEventLoopGroup, configuration: configuration)
   let fixture = ClientFixture(
-    server: server, client: TapHTTPClient(client: client, name: "test", outbound: tap.outbound),
-    untapped: client, outbound: tap.outbound, seen: seen, registry: tap.registry)
+    server: server, client: TapHTTPClient("test", tap: tap, client: client), untapped: client, tap: tap,
+    seen: seen)
   let result: Result<Void, any Error>
   do { result = .success(try await body(fixture)) } catch { result = .failure(error) }
   try await client.shutdown()

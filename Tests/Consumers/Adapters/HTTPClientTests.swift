@@ -110,7 +110,7 @@ import Tracing
 
   @Test func `without a tap, a request goes out as it is`() async throws {
     try await withClient(answering: [.response(body: "hello")]) { fixture in
-      let bare = TapHTTPClient(client: fixture.untapped, name: "test", outbound: nil)
+      let bare = TapHTTPClient("test", tap: nil, client: fixture.untapped)
       let request = HTTPClientRequest(url: fixture.server.url())
       let response = try await bare.execute(request, timeout: .seconds(60))
       #expect(try await text(response) == "hello")

@@ -34,9 +34,9 @@ import Testing
     _ count: Int, _ way: Way, of test: @escaping @Sendable (any TestClientProtocol) async throws -> Void
   ) async throws -> [RequestObservation] {
     let seen = Seen()
-    let inbound = try Tap(.observed(by: seen)).inbound
+    let tap = try Tap(.observed(by: seen))
     let router = Router()
-    if way == .middleware { router.add(middleware: TapMiddleware(inbound: inbound)) }
+    if way == .middleware { router.add(middleware: TapMiddleware(tap)) }
     router.get("hello") { _, _ in "Hello" }
     router.get("headers") { _, _ in
       var response = Response(status: .ok)
@@ -49,7 +49,7 @@ import Testing
       throw HTTPError(.init(code: status))
     }
     let app: any ApplicationProtocol =
-      way == .server ? Application(router: router, observedBy: inbound) : Application(router: router)
+      way == .server ? Application(router: router, observedBy: tap) : Application(router: router)
     try await app.test(.ahc(.http), test)
     var ends: [RequestObservation] = []
     for await end in seen.ends {

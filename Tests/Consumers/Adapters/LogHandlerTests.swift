@@ -1,26 +1,23 @@
 import Foundation
 import Logging
-import TapLog
+import SessionTap
 import TapLogging
 import Testing
 
 @Suite struct LogHandlerTests {
   struct Mishap: Error {}
 
-  private let log: RequestLog
+  private let tap: Tap
 
-  init() throws {
-    var configuration = RequestLog.Configuration()
-    configuration.recentLineLimit = 100
-    log = try RequestLog(to: .memory, configuration: configuration)
-  }
+  init() throws { tap = try Tap.testing() }
 
   private func logger(_ provider: Logger.MetadataProvider? = nil) -> Logger {
-    Logger(label: "app.jobs") { [log] in TapLogHandler(label: $0, log: log, metadataProvider: provider) }
+    Logger(label: "app.jobs") { [tap] in TapLogHandler(label: $0, tap: tap, metadataProvider: provider) }
   }
 
   /// The lines so far, each as what JSON says it is.
   private func lines() throws -> [[String: any Sendable]] {
+    let log = try #require(tap.requestLog)
     #expect(log.flush(within: .seconds(30)))
     return try String(decoding: log.recent(), as: UTF8.self).split(separator: "\n").map { line in
       let object = try JSONSerialization.jsonObject(with: Data(line.utf8))
@@ -147,8 +144,8 @@ import Testing
     #expect(try line()["message"] == "\u{0}\n\u{2028}\"\\")
   }
 
-  @Test func `without a log nothing happens`() {
-    var handler = TapLogHandler(label: "l", log: nil, logLevel: .trace)
+  @Test func `without a log nothing happens`() throws {
+    var handler = TapLogHandler(label: "l", tap: try Tap.testing { $0.log = nil }, logLevel: .trace)
     handler.metadata = ["a": "b"]
     handler.log(
       event: LogEvent(level: .info, message: "m", metadata: nil, source: nil, file: "", function: "", line: 0)

@@ -1,5 +1,5 @@
 import CoreMetrics
-import TapCore
+import SessionTap
 import TapMetrics
 import Testing
 
@@ -111,6 +111,41 @@ import Testing
     #expect(samples.contains(#"swift_metrics_refused_total{metric="x"} 1"#))
     #expect(samples.contains(#"swift_metrics_refused_total{metric="x_total"} 1"#))
     #expect(samples.contains(#"swift_metrics_refused_total{metric="mine_seconds"} 1"#))
+  }
+
+  @Test func `names may stay as swift-prometheus has them`() {
+    let factory = TapMetricsFactory(registry: registry, names: .asGiven)
+    for label in ["jobs.done", "a:b", "a..b", "9lives", "größe", ""] {
+      Counter(label: label, dimensions: [("http.route", "/a")], factory: factory).increment(by: 2)
+    }
+    CoreMetrics.Timer(label: "db.query", preferredDisplayUnit: .milliseconds, factory: factory).recordSeconds(
+      1)
+    Recorder(label: "batch.bytes", factory: factory).record(3)
+    Meter(label: "pool.size", factory: factory).set(4)
+    for name in ["jobs_done", "a:b", "a__b", "_lives", "gr__e", "_"] {
+      #expect(samples.contains(#"\#(name){http_route="/a"} 2"#))
+    }
+    #expect(samples.contains("db_query_sum 1"))
+    #expect(samples.contains("batch_bytes_sum 3"))
+    #expect(samples.contains("pool_size 4"))
+    #expect(!samples.contains { $0.contains("_total") || $0.contains("_seconds") })
+  }
+
+  @Test func `the log says once of each name why it records nothing`() throws {
+    let tap = try Tap.testing()
+    let factory = TapMetricsFactory(tap)
+    Meter(label: "x", factory: factory).set(1)
+    for _ in 0..<3 { Recorder(label: "x", factory: factory).record(1) }
+    Counter(label: "x", dimensions: [("a", "b")], factory: factory).increment()
+    let log = try #require(tap.requestLog)
+    #expect(log.flush(within: .seconds(30)))
+    let lines = String(decoding: log.recent(), as: UTF8.self).split(separator: "\n")
+    #expect(lines.count == 2)
+    let reason = "metric 'x': already registered with another type; choose another name"
+    #expect(lines[0].contains("an instrument of swift-metrics records nothing: \(reason)"))
+    #expect(lines[0].contains(#""severity":"WARN""#) && lines[0].contains(#""metric":"x""#))
+    #expect(lines[1].contains(#""metric":"x_total""#))
+    #expect(tap.registry.value(of: "swift_metrics_refused_total") == 4)
   }
 
   @Test func `a destroyed metric goes, and comes back from nothing`() {

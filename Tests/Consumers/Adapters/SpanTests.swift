@@ -53,6 +53,29 @@ import Tracing
   var ended: [FinishedInMemorySpan] { tracer.memory.finishedSpans.filter { $0.traceID == root.traceID } }
   private var active: [InMemorySpan] { tracer.memory.activeSpans.filter { $0.traceID == root.traceID } }
 
+  /// As in the consumer of a queue, which extracts a context and knows neither the tap nor a tracer.
+  @Test func `without a tracer, a request within a context has the context's trace`() async throws {
+    let tap = try Tap.testing()
+    let session = tap.session(client: "plain")
+    let url = try #require(URL(string: "http://127.0.0.1:1/"))
+    var context = ServiceContext.topLevel
+    TapInstrument().extract(["traceparent": root.traceparent], into: &context, using: Headers())
+    await ServiceContext.$current.withValue(context) {
+      #expect(TraceContext.current == nil)
+      _ = try? await session.data(from: url)
+      _ = try? await session.data(for: .traced(url))
+    }
+    _ = try? await session.data(from: url)
+    let traces = tap.recordedRequests().map(\.request.traceContext)
+    #expect(traces.map { $0?.traceID } == [root.traceID, root.traceID, nil])
+    #expect(!traces.contains { $0?.spanID == root.spanID })
+    await tap.shutdown()
+  }
+
+  private struct Headers: Extractor {
+    func extract(key: String, from carrier: [String: String]) -> String? { carrier[key] }
+  }
+
   private func tap(_ change: (inout Tap.Configuration) -> Void = { _ in }) throws -> Tap {
     try .testing { configuration in
       configuration.tracer = TapTracer(tracer)
@@ -174,7 +197,7 @@ import Tracing
   ) async throws {
     let (tap, tracer) = (try tap(), tracer)
     let router = Router()
-    if way == .middleware { router.add(middleware: TapMiddleware(inbound: tap.inbound)) }
+    if way == .middleware { router.add(middleware: TapMiddleware(tap)) }
     router.get("users/{id}") { _, _ in
       let work = tracer.startSpan("work", ofKind: .internal)
       work.end()
@@ -182,7 +205,7 @@ import Tracing
       return work.parentSpanID ?? ""
     }
     let app: any ApplicationProtocol =
-      way == .server ? Application(router: router, observedBy: tap.inbound) : Application(router: router)
+      way == .server ? Application(router: router, observedBy: tap) : Application(router: router)
     let name = try #require(HTTPField.Name("traceparent"))
     try await app.test(.ahc(.http)) { client in
       let response = try await client.execute(

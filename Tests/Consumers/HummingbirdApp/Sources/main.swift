@@ -13,7 +13,7 @@ configuration.outbound.pathTemplates = ["/users/{id}", "/users/{id}/orders"]
 let tap = try Tap.start(configuration)
 tap.bootstrap()  // the back end of swift-log, swift-metrics and swift-distributed-tracing
 let users = tap.session(client: "users")
-let orders = TapHTTPClient(name: "orders", outbound: tap.outbound)
+let orders = TapHTTPClient("orders", tap: tap)
 let lookups = Counter(label: "users.looked.up")
 let upstream = Environment().get("UPSTREAM") ?? "http://127.0.0.1:8081"
 
@@ -35,6 +35,6 @@ router.get("users/{id}/orders") { _, context in
 
 let port = Environment().get("PORT", as: Int.self) ?? 8080
 let app = Application(
-  router: router, observedBy: tap.inbound, configuration: .init(address: .hostname(port: port)),
-  services: [TapService(tap: tap)])
+  router: router, observedBy: tap, configuration: .init(address: .hostname(port: port)),
+  services: [TapService(tap)])
 try await app.runService()
