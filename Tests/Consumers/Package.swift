@@ -62,6 +62,25 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "BareApp", swiftSettings: settings),
+    // A service on its first day with a tap, and a library of its with a session inside.
+    .target(
+      name: "Prices", dependencies: [.product(name: "Logging", package: "swift-log")],
+      path: "FirstHour/Sources/Prices", swiftSettings: settings),
+    .executableTarget(
+      name: "first-hour-app",
+      dependencies: [
+        "Prices",
+        .product(name: "SessionTap", package: "session-tap"),
+        .product(name: "TapEverySession", package: "session-tap"),
+        .product(name: "TapAsyncHTTPClient", package: "Adapters"),
+        .product(name: "TapBootstrap", package: "Adapters"),
+        .product(name: "TapHummingbird", package: "Adapters"),
+        .product(name: "TapServiceLifecycle", package: "Adapters"),
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "Metrics", package: "swift-metrics"),
+      ],
+      path: "FirstHour/Sources/App", swiftSettings: settings),
     .executableTarget(
       name: "flyingfox-app",
       dependencies: [

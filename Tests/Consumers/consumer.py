@@ -72,7 +72,7 @@ class Server:
         self.errors = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             [str(part) for part in command], stdout=output, stderr=self.errors,
-            env=os.environ | {"PORT": "0", "OTEL_EXPORTER_PROMETHEUS_PORT": "0"} | (environment or {}))
+            env=os.environ | {"PORT": "0", "SESSION_TAP_PORT": "0"} | (environment or {}))
         try:
             self.ports = wait_until(f"{self.name} to serve", lambda: self._ports(has_tap), seconds, pause=0.002)
         except Failed:
