@@ -9,12 +9,14 @@ links of `[text](OtherArticle.md#heading)`, of `![text](Resources/picture.png)`,
 the symbol graphs, such as `Tap.run()`. A heading of the first level, or an item below *Topics*, that is code alone
 names a symbol of the module.
 
-What the articles in `INTERNAL` name in code, types and functions, files and tests, must be in the repository.
+What the articles in `INTERNAL` name in code, types and functions, files and tests, must be in the repository. Messages that the
+others quote, code spans of three words and more, must be what the sources print.
 
 The check needs PyPI's cmarkgfm, which is GitHub's renderer.
 """
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -27,6 +29,8 @@ ROOT = Path(__file__).resolve().parents[2]
 MODULES = ["TapCore", "TapLog", "TapEndpoint", "TapURLSession", "SessionTap", "TapEverySession"]
 # For those who change the package.
 INTERNAL = ["Contributing", "TheWayOfARequest", "Recipes"]
+# Messages that come from elsewhere: of the system, and of libcurl.
+FOREIGN = {os.strerror(number) for number in range(1, 134)} | {"Could not resolve host"}
 # Of lines, in an article.
 LONGEST = 200
 
@@ -93,6 +97,7 @@ def check():
     faults += [f"{path.relative_to(ROOT)}: more than {LONGEST} lines" for path in pages
                if path.name != "Changelog.md" and path.read_text().count("\n") > LONGEST]
     faults += unknown_names()
+    faults += unsaid_messages()
     for fault in faults:
         print(f"articles: {fault}", file=sys.stderr)
     links = sum(len(page.links) for page in pages.values())
@@ -115,6 +120,66 @@ def unknown_names():
         for name in names:
             if name not in words and not (" " in name and name in sources):
                 yield f"{article}.md: `{span}` names {name}, which is in no source"
+
+
+def unsaid_messages():
+    """Messages that an article quotes, and no source prints."""
+    folder = ROOT / "Sources"
+    pieces = {piece for path in folder.rglob("*.swift") for piece in literals(path.read_text())} | FOREIGN
+    pages = ("".join(path.read_text() for path in sorted((folder / "TapPage/Web").iterdir()))).split()
+    whole = sorted({piece.strip() for piece in pieces if re.search(r" .*\w|\w:$", piece.strip())}, key=len, reverse=True)
+    said = "\n".join([*pieces, " ".join(pages)])
+    for path in [ROOT / "README.md", *sorted((folder / "SessionTap/SessionTap.docc").glob("*.md"))]:
+        if path.stem in INTERNAL:
+            continue
+        for span in re.findall(r"`([^`]+)`", re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)):
+            span = " ".join(span.split())
+            if not re.search(r"\b[A-Za-z']+ [a-z']+ [a-z']+\b", span) or re.match(r"swift |.*[{] ", span):
+                continue
+            rest = span
+            for piece in whole:
+                rest = rest.replace(piece, " | ")
+            # A message may be cut short. Three words that follow each other in no message are neither one nor values in one.
+            words, unsaid = rest.split(), []
+            while words:
+                count = next((count for count in range(len(words), 2, -1) if " ".join(words[:count]) in said), 0)
+                unsaid.append("|" if count else words[0])
+                words = words[max(count, 1):]
+            if match := re.search(r"(?<!\S)([A-Za-z',;:]+ ){2}[A-Za-z',;:]+", " ".join(unsaid)):
+                yield f"{path.name}: `{span}` is a message, and no source prints '{match[0]}'"
+
+
+def literals(text):
+    """The fixed parts of the string literals of Swift, interpolations left out."""
+    part, depth = r'"""|"|//[^\n]*|\\\(|[()]|\\.', []
+    piece, position = "", 0
+    # Of each literal that is open, the parentheses that are open in its interpolation; -1 within its text.
+    while match := re.compile(part).search(text, position):
+        if depth and depth[-1] == -1:
+            piece += text[position:match.start()]
+        position, token = match.end(), match[0]
+        if not depth or depth[-1] != -1:
+            if token in ('"', '"""'):
+                depth.append(-1)
+            elif depth and token == "(":
+                depth[-1] += 1
+            elif depth and token == ")":
+                depth[-1] -= 1
+                if depth[-1] == 0:
+                    depth[-1] = -1
+        elif token == "\\(":
+            yield piece
+            piece, depth[-1] = "", 1
+        elif token in ('"', '"""'):
+            yield piece
+            piece = ""
+            depth.pop()
+        else:
+            piece += {'\\"': '"'}.get(token, token)
+            if token.startswith("//"):
+                # A URL within a text: what follows is read again.
+                position = match.start() + 2
+                piece = piece[:-len(token)] + "//"
 
 
 def broken(link, page, pages):

@@ -51,6 +51,9 @@ class Commands:
             # `shop` is the reader's; Tests/Scripts/run-static-in-chroot builds the demo by the same words.
             return _check(built[1] == "shop" and "--static-swift-stdlib" in command or f'name: "{built[1]}"' in self._text("Package.swift"),
                           f"no product {built[1]}")
+        if words[0] == "apt-get":
+            # Of the system: the image installs it by the same words, and CI what it needs by its own.
+            return _check(f"RUN {command}\n" in self._text("dashboards/deploy/Dockerfile"), f"the image is not built by {command}")
         if command == "swift run session-tap demo":
             return _check('session-tap" demo' in self.ci, "CI runs no demo")
         if words[0] == "swift":
