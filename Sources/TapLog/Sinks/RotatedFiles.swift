@@ -104,7 +104,14 @@ final class RotatedFiles: BackgroundJob {
         let source = String(name.dropLast(Self.partSuffix.count))
         if isOld(source), isFree(folder + source) { System.remove(folder + name) }
       }
-      try forEach(there.subtracting(kept)) { path, _ throws(System.Failure) in try remove(path) }
+      let excess = there.subtracting(kept)
+      // One whose compression has ended meanwhile is a copy now, which this look has not seen.
+      defer {
+        for name in excess where isFree(folder + name) {
+          System.remove(folder + name + Self.compressedSuffix)
+        }
+      }
+      try forEach(excess) { path, _ throws(System.Failure) in try remove(path) }
     }
   }
 
