@@ -46,8 +46,9 @@ extension Tap {
     /// How the lines are made and written, wherever ``log`` has them go: redaction, sampling, limits,
     /// rotation.
     public var logging = RequestLog.Configuration()
-    /// Whether the endpoint serves the newest lines at `/logs` and on its page. `false` by default, because
-    /// lines reveal more than metrics. Works without a ``log``. Their number is
+    /// Whether the endpoint serves the newest lines at `/logs` and on its page, and at `/requests` those of
+    /// the requests that have not ended. `false` by default, because lines reveal more than metrics. Works
+    /// without a ``log``. The number of the newest lines is
     /// ``/TapLog/RequestLog/Configuration/recentLineLimit``, or 1,000 if that is 0.
     public var servesLog = false
     /// Whether the page opens with the last ten minutes: `true` by default. The process keeps what each five
@@ -167,28 +168,10 @@ extension Tap.Configuration {
     let servedLog = servesLog ? log : nil
     var further = EndpointRoute.page(showsLog: servedLog != nil, showsHistory: keepsPageHistory)
     if keepsPageHistory { further.append(.history(PageHistory(recorder))) }
-    if let servedLog { further.append(.logs(of: servedLog)) }
+    if let servedLog { further += [.logs(of: servedLog), .requests(of: recorder, as: servedLog)] }
     return try Endpoint(
       configuration: endpoint, registry: registry, readiness: readiness,
       createdSamples: exposesCreatedSamples, further: further)
-  }
-}
-
-extension EndpointRoute {
-  /// The last lines of a log as JSON lines, the newest last, of which the query chooses some (``LogQuery``).
-  /// `Session-Tap-Last-Line` is the number of the newest line, also after a restart of the app: a reader that
-  /// passes it as `after` the next time gets each line once.
-  static func logs(of log: RequestLog) -> EndpointRoute {
-    .onThreads("/logs") { request in
-      do throws(LogQuery.Invalid) {
-        let lines = log.recentLines(try LogQuery(items: request.queryItems))
-        var response = EndpointResponse.uncached("application/x-ndjson; charset=utf-8", lines.bytes)
-        response.headers["Session-Tap-Last-Line"] = String(lines.last)
-        return response
-      } catch {
-        return .refusal(400, error.description)
-      }
-    }
   }
 }
 

@@ -41,8 +41,9 @@ extension Tap {
   /// ```
   ///
   /// Those that URLSession has taken and not started are among them (``/TapCore/RequestWait/start``). The
-  /// URLs are not redacted. May be called from any thread; waits only for the work of ``flush(within:)`` that
-  /// needs the processor alone.
+  /// URLs are not redacted. May be called from any thread; waits for the work of ``flush(within:)`` that
+  /// needs the processor alone, and up to 0.1 s for Foundation's queue, on which it looks at the oldest
+  /// 1,000.
   ///
   /// - Parameter age: How long a request must have been under way. All by default.
   public func requestsUnderWay(olderThan age: Duration = .zero) -> [RequestUnderWay] {

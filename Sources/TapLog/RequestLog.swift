@@ -77,6 +77,22 @@ public final class RequestLog: RequestObserver, RequestConsumer {
     }
   }
 
+  /// The lines of requests that wait, as ``requestWaits(_:)`` writes them: the first of them whose lines have
+  /// no more bytes than the limit.
+  package func lines(of requests: [RequestUnderWay], byteLimit: Int) -> [UInt8] {
+    let time = Timestamp.now
+    var (bytes, fits) = ([UInt8](), true)
+    for request in requests where fits {
+      LineWriter.withLine {
+        encoder.write(request, isUnfinished: false, at: time, to: &$0)
+      } _: { line in
+        fits = line.count <= byteLimit - bytes.count
+        if fits { bytes += line }
+      }
+    }
+    return bytes
+  }
+
   /// Puts a warning into the buffer: the request does not end before the process.
   package func requestIsUnfinished(_ request: RequestUnderWay) {
     guard filter.keeps(.warn, client: request.request.client) else { return }

@@ -11,7 +11,7 @@ import TestSupport
 
   @Test func `nothing is served unless asked for`() async throws {
     let tap = try Tap.start(.test(log: .standardError))
-    #expect(try await tap.get("/logs").hasPrefix("HTTP/1.1 404 "))
+    for path in ["/logs", "/requests"] { #expect(try await tap.get(path).hasPrefix("HTTP/1.1 404 ")) }
     await tap.shutdown()
   }
 
@@ -43,7 +43,9 @@ import TestSupport
     let folder = try TemporaryFolder()
     try folder.write("secret\n", to: "tokens")
     let tap = try Self.tap { $0.endpoint?.access.bearerTokenFile = folder("tokens") }
-    #expect(try await tap.get("/metrics").hasPrefix("HTTP/1.1 401 "))
+    for path in ["/metrics", "/logs", "/requests"] {
+      #expect(try await tap.get(path).hasPrefix("HTTP/1.1 401 "))
+    }
     let log = try #require(tap.requestLog)
     let line = try await Poll.until("the line") {
       log.flush()
@@ -62,5 +64,87 @@ import TestSupport
     await other.shutdown()
     try #require(other.requestLog?.recent(LogQuery(severity: .warn)).isEmpty == true)
     #expect(try await refusals.next("a refusal").contains("401"))
+  }
+
+  /// The lines of an answer of `/requests`, and how many requests there are.
+  private static func requests(
+    _ tap: Tap, _ query: String = ""
+  ) async throws -> (lines: [Substring], all: Int?) {
+    let answer = try await tap.get("/requests\(query)")
+    let parts = answer.split(separator: "\r\n\r\n", maxSplits: 1, omittingEmptySubsequences: false)
+    let (head, body) = (parts[0], try #require(parts.dropFirst().first))
+    #expect(head.hasPrefix("HTTP/1.1 200 "))
+    #expect(head.contains("Content-Type: application/x-ndjson; charset=utf-8\r\n"))
+    #expect(head.contains("Cache-Control: no-store"))
+    #expect(body.isEmpty || body.hasSuffix("\n"))
+    let all = head.firstMatch(of: /Session-Tap-Requests-Under-Way: (\d+)/)?.1
+    return (body.split(separator: "\n"), all.flatMap { Int($0) })
+  }
+
+  @Test func `what has not ended is served, the oldest first, as the log writes it`() async throws {
+    let tap = try Self.tap()
+    var listed = try await Self.requests(tap)
+    #expect(listed.lines.isEmpty && listed.all == 0)
+    let url = "http://user:secret@host:81/0?token=secret"
+    let first = tap.outbound.begin(client: "c", method: "GET", url: url)
+    let served = tap.inbound.begin(method: "PUT", path: "/1?token=secret", fields: ["tenant": "acme"])
+    let last = tap.outbound.begin(client: "c", method: "GET", url: "http://host/2")
+    served.responseBegan(statusCode: 201)
+    listed = try await Self.requests(tap)
+    #expect(listed.all == 3)
+    let objects = try listed.lines.map {
+      try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+    }
+    let events = ["client", "server", "client"].map { "http.\($0).request.waiting" }
+    #expect(objects.map { $0["event"] as? String } == events)
+    #expect(objects.map { $0["waiting_for"] as? String } == ["response", "client", "response"])
+    #expect(objects[0]["url.full"] as? String == "http://host:81/0?token=REDACTED")
+    #expect(objects[0]["trace_id"] as? String == first.trace.traceID)
+    #expect(objects[1]["url.path"] as? String == "/1" && objects[1]["tenant"] as? String == "acme")
+    #expect(objects[1]["http.response.status_code"] as? Int == 201)
+    let ages = objects.compactMap { $0["duration_s"] as? Double }
+    #expect(ages.count == 3 && ages == ages.sorted(by: >) && ages.allSatisfy { $0 >= 0 })
+
+    for (query, count) in [("2", 2), ("%32", 2), ("9&limit=0", 0), ("1000&x=y", 3)] {
+      listed = try await Self.requests(tap, "?limit=\(query)")
+      #expect(listed.lines.count == count && listed.all == 3, "\(query)")
+    }
+    first.end(statusCode: 200)
+    listed = try await Self.requests(tap)
+    #expect(listed.all == 2 && listed.lines.first?.contains("\"/1\"") == true)
+    let port = try #require(tap.address?.port)
+    let head = try await RawClient.get("/requests", port: port, method: "HEAD")
+    #expect(head.contains("Session-Tap-Requests-Under-Way: 2\r\n") && head.hasSuffix("\r\n\r\n"))
+    withExtendedLifetime(last) {}
+    await tap.shutdown()
+  }
+
+  @Test(arguments: ["-1", "1001", "1000000000", "99999999999999999999", "all", "", "1.5", "%00", "2%0d%0a"])
+  func `an invalid limit is refused with its cause and the remedy`(limit: String) async throws {
+    let tap = try Self.tap()
+    let answer = try await tap.get("/requests?limit=\(limit)")
+    #expect(answer.hasPrefix("HTTP/1.1 400 "))
+    // An escaped NUL is malformed wherever it stands.
+    #expect(limit == "%00" || answer.contains("limit must be a number of requests from 0 to 1000\n"))
+    await tap.shutdown()
+  }
+
+  @Test func `many long URLs make no long answer`() async throws {
+    let tap = try Self.tap { $0.logging.urlLengthLimit = .max }
+    let path = String(repeating: "ü", count: 10_000)
+    let requests = (0..<1_200).map {
+      tap.outbound.begin(
+        client: "c", method: "GET", url: "http://host/\($0)/\(path)", fields: ["path": .string(path)])
+    }
+    let (lines, all) = try await Self.requests(tap)
+    #expect(all == requests.count)
+    let bytes = lines.reduce(0) { $0 + $1.utf8.count + 1 }
+    #expect(bytes <= 1 << 20 && bytes > 1 << 19)
+    for (number, line) in lines.enumerated() {
+      let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+      #expect((object?["url.full"] as? String)?.hasPrefix("http://host/\(number)/") == true)
+    }
+    withExtendedLifetime(requests) {}
+    await tap.shutdown()
   }
 }

@@ -11,6 +11,9 @@ import TestSupport
     try await AskedProtocol.all.wait("the task") { $0[url] != nil }
     let asked = try #require(AskedProtocol.all.state[url])
     return try await Poll.until(what) {
+      let isLookedAt = Gate()
+      asked.look { isLookedAt.open() }
+      try await isLookedAt.wait("the look")
       let known = asked.progress
       return isReached(known) ? known : nil
     }
@@ -112,43 +115,46 @@ import TestSupport
   @Test func `what passes the relay decides where nothing else is known`() {
     func instant(_ nanoseconds: Int64) -> Instant { Instant(nanoseconds: nanoseconds) }
     var state = TransferProgress.State(relay: TransferInfo.Relay())
-    #expect(state.progress == RequestProgress(wait: .start))
+    var progress: RequestProgress { state.progress(at: .now) }
+    #expect(progress == RequestProgress(wait: .start))
     let isFirst = state.begin(at: instant(5))
     #expect(isFirst)
-    #expect(state.progress == RequestProgress(wait: .response, lastActivity: instant(5)))
+    #expect(progress == RequestProgress(wait: .response, lastActivity: instant(5)))
     state.receive(status: 103, at: instant(6))
-    #expect(state.progress.wait == .response && state.progress.statusCode == nil)
+    #expect(progress.wait == .response && progress.statusCode == nil)
     state.receive(status: 200, at: instant(9))
-    #expect(state.progress.wait == .body && state.progress.statusCode == 200 && state.relay.head == 4)
+    #expect(progress.wait == .body && progress.statusCode == 200 && state.relay.head == 4)
     // To resume a task that runs starts nothing.
     let isFirstAgain = state.begin(at: instant(10))
     #expect(!isFirstAgain && state.relay.restart == 0 && state.relay.statusCode == 200)
     state.isSuspended = true
-    #expect(state.progress.wait == nil)
+    #expect(progress.wait == nil)
     let isFirstAfterAll = state.begin(at: instant(15))
     #expect(!isFirstAfterAll && state.relay.restart == 10 && state.relay.head == nil)
-    #expect(state.progress == RequestProgress(wait: .response, lastActivity: instant(15)))
+    #expect(progress == RequestProgress(wait: .response, lastActivity: instant(15)))
     state.challenge = .open
-    #expect(state.progress.wait == .credentials)
+    #expect(progress.wait == .credentials)
     state.challenge = .answered
-    #expect(state.progress.wait == nil)
+    #expect(progress.wait == nil)
     (state.challenge, state.isDone) = (.none, true)
-    #expect(state.progress.wait == nil)
+    #expect(progress.wait == nil)
   }
 
   @Test func `libcurl is looked at once in a second, while a native loader is at work`() {
     func instant(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
     var state = TransferProgress.State(relay: TransferInfo.Relay())
-    func looks(at milliseconds: Int64) -> Bool { state.beginLook(at: instant(milliseconds)) != nil }
+    func looks(at milliseconds: Int64) -> Bool { state.beginLook(at: instant(milliseconds)) }
     _ = state.begin(at: instant(0))
     #expect(!looks(at: 1))
     state.queue = .global()
     // A native loader does not report all that passes.
-    #expect(state.progress == RequestProgress())
+    #expect(state.progress(at: instant(1)) == RequestProgress())
     #expect(looks(at: 1) && !looks(at: 2_000))
     (state.isLooking, state.look) = (false, TransferProgress.Look(at: instant(1_000)))
-    #expect(state.progress.wait == .response)
+    #expect(state.progress(at: instant(2_999)).wait == .response)
     #expect(!looks(at: 1_999) && looks(at: 2_000))
+    // The queue is held: what was found is of another time.
+    #expect(state.progress(at: instant(3_000)) == RequestProgress())
     (state.isLooking, state.isDone) = (false, true)
     #expect(!looks(at: 9_000))
   }

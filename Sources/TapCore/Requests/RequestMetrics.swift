@@ -43,7 +43,7 @@ package final class RequestMetrics: Sendable {
     store.withLock { $0.underWay.add(record, at: now) }
   }
 
-  /// The requests that wait since an instant or an earlier one, oldest first.
+  /// The requests that wait since an instant or an earlier one, in no order.
   func underWay(since instant: Instant) -> [RequestsUnderWay.Listed] {
     store.withLock { $0.underWay.list(since: instant) }
   }

@@ -100,6 +100,11 @@ package final class RequestRecord: Sendable {
     state.withLock { if $0.phase == .active { $0.statusCode = statusCode } }
   }
 
+  /// Has what is known of the request brought up to date (``RequestProgressSource/look(then:)``).
+  func look(then done: @escaping @Sendable () -> Void) {
+    if let source { source.look(then: done) } else { done() }
+  }
+
   /// What is known of the request now. `nil` once it has ended.
   ///
   /// - Parameter start: When it began, or since when it waits for its start.

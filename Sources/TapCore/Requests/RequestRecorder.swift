@@ -158,10 +158,17 @@ public final class RequestRecorder: Sendable {
   }
 
   /// The requests that have not ended and wait for at least so long, oldest first: those that have begun, and
-  /// those that URLSession has taken and not started.
+  /// those that URLSession has taken and not started. Waits 0.1 s at most for Foundation's queue, on which
+  /// the oldest 1,000 are looked at.
   package func requestsUnderWay(olderThan age: Duration = .zero) -> [RequestUnderWay] {
     drain()
-    return reporter.requests(olderThan: age)
+    return reporter.requests(olderThan: age).oldest
+  }
+
+  /// The oldest of the requests that have not ended, oldest first, and how many more there are.
+  package func oldestRequestsUnderWay(limit: Int) -> (oldest: [RequestUnderWay], more: Int) {
+    drain()
+    return reporter.requests(limit: limit)
   }
 
   /// Reports each request that has not ended, since the process ends: once.

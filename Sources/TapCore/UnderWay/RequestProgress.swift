@@ -42,4 +42,10 @@ package protocol RequestProgressSource: AnyObject, Sendable {
   /// How far the request has come. Called on any thread between the begin and the end of the request, and
   /// later: waits for no more than a short lock, and calls neither Foundation nor libcurl.
   var progress: RequestProgress { get }
+
+  /// Finds out what only a queue knows that others may hold, for the next ``progress``. Never waits.
+  ///
+  /// - Parameter done: Called once that is found out: at once where there is no such queue, and never while
+  ///   it is held.
+  func look(then done: @escaping @Sendable () -> Void)
 }

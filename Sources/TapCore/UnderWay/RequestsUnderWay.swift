@@ -10,6 +10,13 @@ struct RequestsUnderWay {
     let series: RequestSeries
     /// When its wait is reported next.
     var report: Instant
+    /// It has been looked at for that report.
+    var isPrepared = false
+
+    /// When it is to be looked at, or reported.
+    func next(_ preparation: Int64) -> Instant {
+      isPrepared || report == .never ? report : Instant(nanoseconds: report.nanoseconds &- preparation)
+    }
   }
 
   /// A request that URLSession has taken and not started.
@@ -28,6 +35,8 @@ struct RequestsUnderWay {
   /// What has waited for so long that it is reported.
   struct Reports {
     var requests: [Listed] = []
+    /// Those that are reported soon.
+    var soon: [RequestRecord] = []
     /// How many requests have not been started, and since when the oldest of them waits.
     var unstarted: (count: Int, oldest: Instant)?
   }
@@ -38,6 +47,8 @@ struct RequestsUnderWay {
   /// Nanoseconds, `nil` for no reports.
   private let limit: Int64?
   private let heldLimit: Int64?
+  /// How long before a report a request is looked at, in nanoseconds.
+  private let preparation: Int64
   private var active: [ObjectIdentifier: Active] = [:]
   private var unstarted: [ObjectIdentifier: Unstarted] = [:]
   /// When those that have not started are reported next.
@@ -50,6 +61,7 @@ struct RequestsUnderWay {
   init(limit: Duration?) {
     self.limit = limit.map { max(1_000_000, $0.nanoseconds) }
     heldLimit = self.limit.map { min($0, Self.heldLimit.nanoseconds) }
+    preparation = min(100_000_000, (self.limit ?? 0) / 2)
   }
 
   var isEmpty: Bool { active.isEmpty && unstarted.isEmpty }
@@ -58,9 +70,10 @@ struct RequestsUnderWay {
   mutating func begin(_ record: RequestRecord, at start: Instant, in series: RequestSeries, isReported: Bool)
   {
     let report = isReported ? limit.map { start.advanced(by: .nanoseconds($0)) } ?? .never : .never
+    let request = Active(record: record, start: start, series: series, report: report)
     unstarted[ObjectIdentifier(record)] = nil
-    active[ObjectIdentifier(record)] = Active(record: record, start: start, series: series, report: report)
-    nextReport = min(nextReport, report)
+    active[ObjectIdentifier(record)] = request
+    nextReport = min(nextReport, request.next(preparation))
   }
 
   /// A request that has not begun.
@@ -81,9 +94,15 @@ struct RequestsUnderWay {
     var reports = Reports()
     guard let limit, let heldLimit, nextReport <= now else { return reports }
     removeReleased()
-    for (id, request) in active where request.report <= now {
-      active[id]?.report = Self.nextReport(since: request.start, limit, after: now)
-      if let record = request.record { reports.requests.append(Listed(record: record, start: request.start)) }
+    for (id, request) in active where request.next(preparation) <= now {
+      active[id]?.isPrepared = request.report > now
+      guard let record = request.record else { continue }
+      if request.report > now {
+        reports.soon.append(record)
+      } else {
+        active[id]?.report = Self.nextReport(since: request.start, limit, after: now)
+        reports.requests.append(Listed(record: record, start: request.start))
+      }
     }
     reports.requests.sort { $0.start < $1.start }
     if let oldest = unstarted.values.map(\.start).min() {
@@ -97,7 +116,7 @@ struct RequestsUnderWay {
     } else {
       heldReport = .never
     }
-    nextReport = min(heldReport, active.values.map(\.report).min() ?? .never)
+    nextReport = active.values.reduce(heldReport) { min($0, $1.next(preparation)) }
     return reports
   }
 
@@ -108,12 +127,12 @@ struct RequestsUnderWay {
     return start.advanced(by: .nanoseconds(time))
   }
 
-  /// Those that wait since an instant or an earlier one, oldest first.
+  /// Those that wait since an instant or an earlier one, in no order.
   func list(since instant: Instant) -> [Listed] {
     let all = active.values.map { ($0.record, $0.start) } + unstarted.values.map { ($0.record, $0.start) }
     return all.compactMap { record, start in
       start <= instant ? record.map { Listed(record: $0, start: start) } : nil
-    }.sorted { $0.start < $1.start }
+    }
   }
 
   /// Calls for each request that has begun.

@@ -8,16 +8,31 @@ final class UnderWayReporter: Sendable {
 
   /// The most requests that are reported as unfinished, each by itself.
   static let unfinishedLimit = 1_000
+  /// The most requests that are looked at for a question.
+  private static let lookLimit = 1_000
+  /// The most that are looked at for reports, of which a log writes no more.
+  private static let reportLimit = 100
+  /// How long a question waits for the queue on which requests are looked at.
+  private static let lookTime = Duration.milliseconds(100)
 
   init(_ metrics: [RequestMetrics], _ consumers: [any RequestConsumer]) {
     (self.metrics, self.consumers) = (metrics, consumers)
   }
 
   /// The requests that wait for at least so long, oldest first.
-  func requests(olderThan age: Duration, at now: Instant = .now) -> [RequestUnderWay] {
-    let instant = Instant(nanoseconds: now.nanoseconds - max(0, age.nanoseconds))
-    return metrics.flatMap { $0.underWay(since: instant) }.sorted { $0.start < $1.start }
-      .compactMap { $0.record.underWay(since: $0.start, at: now) }
+  ///
+  /// - Parameter limit: The most requests, the oldest. The others are counted.
+  func requests(
+    olderThan age: Duration = .zero, limit: Int = .max
+  ) -> (oldest: [RequestUnderWay], more: Int) {
+    let instant = Instant(nanoseconds: Instant.now.nanoseconds - max(0, age.nanoseconds))
+    let all = metrics.flatMap { $0.underWay(since: instant) }.sorted { $0.start < $1.start }
+    let listed = all.prefix(max(0, limit))
+    Looks(at: listed.prefix(Self.lookLimit).map(\.record)).wait(until: .now.advanced(by: Self.lookTime))
+    let now = Instant.now
+    return (
+      listed.compactMap { $0.record.underWay(since: $0.start, at: now) }, all.count - listed.count
+    )
   }
 
   /// Reports what has waited for too long. Called by the drain.
@@ -28,6 +43,7 @@ final class UnderWayReporter: Sendable {
     for metrics in metrics {
       let (reports, next) = metrics.takeReports(at: now)
       earliest = min(earliest, next)
+      for record in reports.soon.prefix(Self.reportLimit) { record.look {} }
       for listed in reports.requests {
         guard let request = listed.record.underWay(since: listed.start, at: now) else { continue }
         for consumer in consumers { consumer.requestWaits(request) }
@@ -42,16 +58,34 @@ final class UnderWayReporter: Sendable {
   var unfinishedCount: Int { max(0, unfinished.load(ordering: .relaxed)) }
 
   /// Reports what is under way as the process ends: once.
-  func reportUnfinished(at now: Instant = .now) {
-    let requests = requests(olderThan: .zero, at: now)
-    guard unfinished.compareExchange(expected: -1, desired: requests.count, ordering: .relaxed).exchanged
+  func reportUnfinished() {
+    let (requests, more) = requests(limit: Self.unfinishedLimit)
+    let count = requests.count + more
+    guard unfinished.compareExchange(expected: -1, desired: count, ordering: .relaxed).exchanged
     else { return }
     for consumer in consumers {
-      for request in requests.prefix(Self.unfinishedLimit) { consumer.requestIsUnfinished(request) }
-      if requests.count > Self.unfinishedLimit {
-        consumer.requestsAreUnfinished(requests.count - Self.unfinishedLimit)
-      }
+      for request in requests { consumer.requestIsUnfinished(request) }
+      if more > 0 { consumer.requestsAreUnfinished(more) }
       consumer.batchEnded()
     }
+  }
+}
+
+/// Looks at requests, and knows when all have been looked at.
+private final class Looks: Sendable {
+  private let left: Atomic<Int>
+  private let progress = EventCount()
+
+  init(at records: [RequestRecord]) {
+    left = Atomic(records.count)
+    for record in records { record.look { self.end() } }
+  }
+
+  private func end() {
+    if left.subtract(1, ordering: .releasing).newValue == 0 { progress.signal() }
+  }
+
+  func wait(until deadline: Instant) {
+    _ = progress.wait(until: deadline) { left.load(ordering: .acquiring) == 0 ? true : nil }
   }
 }

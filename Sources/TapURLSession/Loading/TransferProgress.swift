@@ -10,9 +10,9 @@ import TapFoundation
 /// of them alive.
 ///
 /// A native loader gives the bytes of a body to its task's delegate directly, and reports neither head nor
-/// body of other tasks before the end. So a question also has libcurl looked at, on the one queue on which
-/// that is allowed (``CurlInfo/read(_:into:)``): the answer is there for the next question. While the app
-/// holds that queue, nothing new is known.
+/// body of other tasks before the end. So libcurl is looked at before a question, on the one queue on which
+/// that is allowed (``CurlInfo/read(_:into:)``). While the app holds that queue, nothing is known: what a
+/// look has found counts for two seconds.
 final class TransferProgress: RequestProgressSource {
   /// Whether the server's question for credentials is open. Foundation has put another loader on the task
   /// once it is answered, of which nothing is known.
@@ -27,6 +27,9 @@ final class TransferProgress: RequestProgressSource {
     var lastActivity: Instant?
     /// The app has been asked whether to follow a redirect.
     var isRedirect = false
+
+    /// Nanoseconds.
+    func age(at now: Instant) -> Int64 { now.nanoseconds - at.nanoseconds }
   }
 
   struct State: Sendable {
@@ -69,18 +72,19 @@ final class TransferProgress: RequestProgressSource {
       (relay.statusCode, relay.head) = (status, elapsed(at: now))
     }
 
-    /// The queue on which libcurl is to be looked at now: at most once in a second.
-    mutating func beginLook(at now: Instant) -> DispatchQueue? {
-      guard let queue, !isLooking, !isDone, challenge == .none, start != .never else { return nil }
-      if let look, now.nanoseconds - look.at.nanoseconds < 1_000_000_000 { return nil }
+    /// Whether libcurl is to be looked at now: at most once in a second.
+    mutating func beginLook(at now: Instant) -> Bool {
+      guard queue != nil, !isLooking, !isDone, challenge == .none, start != .never else { return false }
+      if let look, look.age(at: now) < 1_000_000_000 { return false }
       isLooking = true
-      return queue
+      return true
     }
 
-    var progress: RequestProgress {
+    func progress(at now: Instant) -> RequestProgress {
+      let look = look.flatMap { $0.age(at: now) < 2_000_000_000 ? $0 : nil }
       let activity = [lastActivity, look?.lastActivity].compactMap(\.self).max()
       var progress = RequestProgress(
-        wait: wait, statusCode: relay.statusCode ?? look?.statusCode,
+        wait: wait(look), statusCode: relay.statusCode ?? look?.statusCode,
         // Of what a native loader sends and gets without its client, only a look tells.
         lastActivity: queue == nil || look?.lastActivity != nil ? activity : nil)
       progress.requestBodySize = look?.requestBodySize
@@ -88,7 +92,7 @@ final class TransferProgress: RequestProgressSource {
       return progress
     }
 
-    private var wait: RequestWait? {
+    private func wait(_ look: Look?) -> RequestWait? {
       if start == .never { return .start }
       if isSuspended || isDone { return nil }
       switch challenge {
@@ -119,10 +123,16 @@ final class TransferProgress: RequestProgressSource {
     state.withLock { ($0.queue, $0.isCounted) = (queue, isCounted) }
   }
 
-  var progress: RequestProgress {
-    let (progress, queue) = state.withLock { ($0.progress, $0.beginLook(at: .now)) }
-    queue?.async { self.look() }
-    return progress
+  var progress: RequestProgress { state.withLock { $0.progress(at: .now) } }
+
+  func look(then done: @escaping @Sendable () -> Void) {
+    let (begins, queue) = state.withLock { ($0.beginLook(at: .now), $0.isLooking ? $0.queue : nil) }
+    guard let queue else { return done() }
+    // Behind a look that another question has begun.
+    queue.async {
+      if begins { self.look() }
+      done()
+    }
   }
 
   /// On Foundation's queue.

@@ -9,9 +9,24 @@ struct UnderWayTests {
 
   init() throws { recorder = try RequestRecorder(registry: registry) }
 
+  /// A source of which more is known once it has been looked at.
   private final class Source: RequestProgressSource {
-    let progress: RequestProgress
-    init(_ progress: RequestProgress) { self.progress = progress }
+    private let known: RequestProgress
+    private let isHeld: Bool
+    private let isLookedAt = Atomic(false)
+
+    /// - Parameter isHeld: Whether no look comes to an end.
+    init(_ known: RequestProgress, isHeld: Bool = false) { (self.known, self.isHeld) = (known, isHeld) }
+
+    var progress: RequestProgress {
+      isLookedAt.load(ordering: .relaxed) ? known : RequestProgress()
+    }
+
+    func look(then done: @escaping @Sendable () -> Void) {
+      if isHeld { return }
+      isLookedAt.store(true, ordering: .relaxed)
+      done()
+    }
   }
 
   private func makeRecord(_ source: Source? = nil) -> RequestRecord {
@@ -113,6 +128,37 @@ struct UnderWayTests {
     }
     recorder.drain()
     #expect(released == nil)
+  }
+
+  @Test func `a request that cannot be looked at is listed, and the limit counts the others`() {
+    let sources = (0..<3).map { Source(RequestProgress(wait: .body), isHeld: $0 == 0) }
+    let records = sources.map { makeRecord($0) }
+    for record in records { record.begin() }
+    #expect(recorder.requestsUnderWay().map(\.wait) == [nil, .body, .body])
+    for (limit, more) in [(0, 3), (2, 1), (3, 0), (.max, 0), (-1, 3)] {
+      let listed = recorder.oldestRequestsUnderWay(limit: limit)
+      #expect(listed.more == more)
+      #expect(listed.oldest.count == 3 - more)
+    }
+  }
+
+  @Test func `a request is looked at before it is reported as waiting or unfinished`() async throws {
+    let observer = RecordingObserver()
+    let configuration = with(RequestConfiguration()) { $0.waitingLimit = .milliseconds(400) }
+    let recorder = try RequestRecorder(registry: Registry(), outbound: configuration, consumers: [observer])
+    func begin() -> RequestRecord {
+      let source = Source(RequestProgress(wait: .redirect))
+      let record = RequestRecord(RequestDescription(method: "GET"), recorder: recorder, progress: source)
+      record.begin()
+      return record
+    }
+    let waiting = begin()
+    // A machine that is busy may miss the time before one report.
+    try await Poll.until("a wait that is known") { observer.waits.contains { $0.wait == .redirect } }
+    let second = begin()
+    recorder.reportUnfinished()
+    #expect(observer.unfinished.map(\.wait) == [.redirect, .redirect])
+    withExtendedLifetime((waiting, second)) {}
   }
 
   @Test func `what waits and what is unfinished is told to the consumers, and nothing twice`() async throws {
