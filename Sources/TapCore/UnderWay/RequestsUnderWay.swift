@@ -86,7 +86,14 @@ struct RequestsUnderWay {
   mutating func remove(_ record: RequestRecord) {
     active[ObjectIdentifier(record)] = nil
     unstarted[ObjectIdentifier(record)] = nil
-    if isEmpty { (heldReport, nextReport) = (.never, .never) }
+    if isEmpty { reset() }
+  }
+
+  /// Nothing is under way any more. The memory of many requests goes with them.
+  private mutating func reset() {
+    (heldReport, nextReport) = (.never, .never)
+    if active.capacity > 1_024 { active = [:] }
+    if unstarted.capacity > 1_024 { unstarted = [:] }
   }
 
   /// What is to be reported now. Each wait is reported at the limit, and at each doubling of it.
@@ -149,6 +156,6 @@ struct RequestsUnderWay {
   mutating func removeReleased() {
     guard !unstarted.isEmpty else { return }
     unstarted = unstarted.filter { $0.value.record != nil }
-    if isEmpty { (heldReport, nextReport) = (.never, .never) }
+    if isEmpty { reset() }
   }
 }
