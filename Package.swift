@@ -79,7 +79,8 @@ let package = Package(
       name: "TapEndpointTests", dependencies: ["TapEndpoint", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
-      name: "TapPageTests", dependencies: ["TapPage", "TestSupport"], swiftSettings: settings),
+      name: "TapPageTests", dependencies: ["SessionTap", "TapPage", "TestSupport"],
+      swiftSettings: settings),
     .testTarget(
       name: "TapURLSessionTests", dependencies: ["TapURLSession", "TestSupport"],
       swiftSettings: settings),

@@ -168,7 +168,12 @@ extension Tap.Configuration {
     let servedLog = servesLog ? log : nil
     var further = EndpointRoute.page(showsLog: servedLog != nil, showsHistory: keepsPageHistory)
     if keepsPageHistory { further.append(.history(PageHistory(recorder))) }
-    if let servedLog { further += [.logs(of: servedLog), .requests(of: recorder, as: servedLog)] }
+    if let servedLog {
+      let waits = PageWaits(recorder) { String(decoding: servedLog.lines(of: [$0], byteLimit: .max), as: UTF8.self) }
+      further += [.logs(of: servedLog), .requests(of: recorder, as: servedLog), .waits(waits)]
+    } else {
+      further.append(.waits(PageWaits(recorder)))
+    }
     return try Endpoint(
       configuration: endpoint, registry: registry, readiness: readiness,
       createdSamples: exposesCreatedSamples, further: further)

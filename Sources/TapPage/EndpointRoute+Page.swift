@@ -2,8 +2,8 @@ import TapCore
 package import TapEndpoint
 
 extension EndpointRoute {
-  /// The page with its style and its script. It requests `metrics`, and `logs` and `page/history` if they are
-  /// served, by relative paths, so it works behind a proxy that adds a prefix. Its Content-Security-Policy
+  /// The page with its style and its script. It requests `metrics` and `page/waits`, and `logs` and
+  /// `page/history` if they are served, by relative paths, so it works behind a proxy that adds a prefix. Its Content-Security-Policy
   /// allows nothing but what this endpoint serves.
   package static func page(showsLog: Bool = false, showsHistory: Bool = false) -> [EndpointRoute] {
     [
@@ -29,6 +29,11 @@ extension EndpointRoute {
     }
   }
 
+  /// What hangs, for the page.
+  package static func waits(_ waits: PageWaits) -> EndpointRoute {
+    onThreads("/page/waits") { _ in .uncached("application/json", waits.json()) }
+  }
+
   /// What the page's charts show before its first scrape.
   package static func history(_ history: PageHistory) -> EndpointRoute {
     onThreads("/page/history") { _ in .uncached("application/json", history.json()) }
@@ -43,7 +48,8 @@ private struct PageFile: Sendable {
   static let script = PageFile(
     PackageResources.state_js + PackageResources.data_js + PackageResources.lines_js
       + PackageResources.charts_js + PackageResources.tables_js + PackageResources.now_js
-      + PackageResources.phases_js + PackageResources.slow_js + PackageResources.request_js
+      + PackageResources.waits_js + PackageResources.phases_js + PackageResources.slow_js
+      + PackageResources.request_js
       + PackageResources.page_js)
 
   /// Tells the script what the endpoint serves. Small enough to be made for each request.

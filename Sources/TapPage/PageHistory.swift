@@ -1,4 +1,3 @@
-import Synchronization
 package import TapCore
 
 /// What the requests of the last ten minutes came to, as the page reads it.
@@ -18,25 +17,20 @@ package import TapCore
 /// microsecond, as in its line: by that the page knows that both are the same request.
 package final class PageHistory: Sendable {
   private let recorder: RequestRecorder
-  /// The last answer, and when it was written.
-  private let written = Mutex<(bytes: [UInt8], at: Instant)?>(nil)
+  private let answer = SharedAnswer()
 
   /// - Parameter recorder: One that keeps a history.
   package init(_ recorder: RequestRecorder) { self.recorder = recorder }
 
-  /// The JSON. Those that ask within a second share it, so that readers who are slow or many take little.
   package func json(at now: Instant = .now) -> [UInt8] {
-    if let written = written.withLock({ $0 }), now.nanoseconds &- written.at.nanoseconds < 1_000_000_000 {
-      return written.bytes
+    answer.bytes(at: now) {
+      recorder.drain()
+      var json = JSON(now: now)
+      for (side, direction) in [("made", RequestDirection.outbound), ("served", .inbound)] {
+        if let window = recorder.history(of: direction, at: now) { json.add(window, side) }
+      }
+      return json.text
     }
-    recorder.drain()
-    var json = JSON(now: now)
-    for (side, direction) in [("made", RequestDirection.outbound), ("served", .inbound)] {
-      if let window = recorder.history(of: direction, at: now) { json.add(window, side) }
-    }
-    let bytes = Array(json.text.utf8)
-    written.withLock { $0 = (bytes, now) }
-    return bytes
   }
 }
 
@@ -55,23 +49,23 @@ private struct JSON {
 
   var text: String {
     let slots = slots.sorted { $0.key < $1.key }.map { begin, added in
-      "{\"age_s\":\(Self.seconds(now.nanoseconds &- begin.nanoseconds)),\"added\":\(Self.list(added))}"
+      "{\"age_s\":\(Self.seconds(now.nanoseconds &- begin.nanoseconds)),\"added\":\(JSONText.list(added))}"
     }
     return """
       {"slot_s":\(RequestHistory.Window.slotNanoseconds / 1_000_000_000),\
       "covered_s":{\(covered.joined(separator: ","))},"bounds":{\(bounds.joined(separator: ","))},\
-      "series":\(Self.list(series)),"slots":\(Self.list(slots)),\
-      "slowest":\(Self.list(slowest)),"failed":\(Self.list(failed))}
+      "series":\(JSONText.list(series)),"slots":\(JSONText.list(slots)),\
+      "slowest":\(JSONText.list(slowest)),"failed":\(JSONText.list(failed))}
 
       """
   }
 
   mutating func add(_ window: RequestHistory.Window, _ side: String) {
     covered.append("\"\(side)\":\(Self.seconds(window.covered))")
-    bounds.append("\"\(side)\":\(Self.list(window.bounds.map(\.description)))")
+    bounds.append("\"\(side)\":\(JSONText.list(window.bounds.map(\.description)))")
     for slot in window.slots {
       for addition in slot.additions {
-        let labels = Self.escaped(String(decoding: addition.labels, as: UTF8.self))
+        let labels = JSONText.escaped(String(decoding: addition.labels, as: UTF8.self))
         let one = "{\"side\":\"\(side)\",\"labels\":\"\(labels)\"}"
         let place = places[one] ?? series.count
         if place == series.count {
@@ -98,7 +92,7 @@ private struct JSON {
     }
     if let statusCode = request.statusCode { text += ",\"http.response.status_code\":\(statusCode)" }
     if let phase = request.cutOffPhase { text += ",\"cut_off_phase\":\"\(phase.rawValue)\"" }
-    if let errorType = request.errorType { text += ",\"error.type\":\"\(escaped(errorType))\"" }
+    if let errorType = request.errorType { text += ",\"error.type\":\"\(JSONText.escaped(errorType))\"" }
     if let trace = request.trace {
       text += ",\"trace_id\":\"\(trace.traceID)\",\"span_id\":\"\(trace.spanID)\""
     }
@@ -107,18 +101,5 @@ private struct JSON {
 
   private static func seconds(_ nanoseconds: Int64) -> String {
     "\(Double(max(0, nanoseconds) / 1_000_000) / 1e3)"
-  }
-
-  private static func list(_ elements: [String]) -> String { "[\(elements.joined(separator: ","))]" }
-
-  /// Escapes what RFC 8259, section 7 demands: quotation mark, backslash and the control characters.
-  private static func escaped(_ text: String) -> String {
-    text.unicodeScalars.reduce(into: "") { escaped, scalar in
-      switch scalar {
-      case "\"", "\\": escaped += "\\\(scalar)"
-      case ..<" ": escaped += "\\u00\(scalar.value < 16 ? "0" : "")\(String(scalar.value, radix: 16))"
-      default: escaped.unicodeScalars.append(scalar)
-      }
-    }
   }
 }

@@ -203,12 +203,14 @@ final class Browser: Sendable {
     return tree.nodes.filter { !$0.ignored }
   }
 
-  /// A picture of the whole page, with what is out of sight.
-  func picture() async throws -> Data {
-    _ = try await evaluate(
-      "document.styleSheets[0].insertRule('section { content-visibility: visible !important }')")
+  /// A picture of the whole page, with what is out of sight, or of the window.
+  func picture(isWhole: Bool) async throws -> Data {
+    if isWhole {
+      _ = try await evaluate(
+        "document.styleSheets[0].insertRule('section { content-visibility: visible !important }')")
+    }
     struct Picture: Decodable { let data: Data }
-    let picture: Picture = try await call("Page.captureScreenshot", ["captureBeyondViewport": true])
+    let picture: Picture = try await call("Page.captureScreenshot", ["captureBeyondViewport": isWhole])
     return picture.data
   }
 

@@ -62,7 +62,7 @@ struct PageContent: Sendable {
     log: String? = nil, history text: String? = nil, choice: String = "",
     _ body: (Browser, _ port: Int) async throws -> Void
   ) async throws {
-    var routes = [try EndpointRoute.metrics(of: registry)]
+    var routes = [try EndpointRoute.metrics(of: registry), .waits(PageWaits(metrics.recorder))]
     routes += EndpointRoute.page(showsLog: log != nil, showsHistory: history != nil || text != nil)
     if let text {
       routes.append(.immediate("/page/history") { _ in EndpointResponse(body: Array(text.utf8)) })

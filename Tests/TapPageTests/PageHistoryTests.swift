@@ -33,6 +33,34 @@ struct PageHistoryTests {
     }
   }
 
+  /// A proxy that is restarted, an app that is busy: no reason to do without until the page is loaded again.
+  @Test func `reads again what could not be read`() async throws {
+    let content = try PageContent(keepsHistory: true)
+    content.record(10, content.request(), 40)
+    let history = PageHistory(content.metrics.recorder), waits = PageWaits(content.metrics.recorder)
+    let isBack = Mutex(false)
+    let routes = [("/page/history", history.json), ("/page/waits", waits.json)].map { path, json in
+      EndpointRoute.immediate(path) { _ in
+        isBack.withLock { $0 }
+          ? EndpointResponse(body: json(.now)) : EndpointResponse(status: 503, body: Array("busy".utf8))
+      }
+    }
+    let others = try [.metrics(of: content.registry)] + EndpointRoute.page(showsHistory: true)
+    try await PageContent.serve(others + routes) { port in
+      try await Browser.use { browser in
+        try await browser.show(width: 1280)
+        try await browser.open("http://127.0.0.1:\(port)/")
+        try await browser.wait(
+          "$('waits-title').checkVisibility() && $('waits-title').textContent === 'What hangs is unknown: /page/waits answers 503.'"
+        )
+        #expect(try await browser.text("slowest-title").hasSuffix("since the start"))
+        isBack.withLock { $0 = true }
+        try await browser.wait("$('slowest-title').textContent.endsWith('in these minutes')")
+        try await browser.wait("!$('waits-title').checkVisibility()")
+      }
+    }
+  }
+
   @Test func `fills a time in which it did not scrape`() async throws {
     let content = try PageContent(keepsHistory: true)
     content.record(10, content.request(), 40)

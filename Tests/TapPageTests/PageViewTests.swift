@@ -57,9 +57,9 @@ struct PageViewTests {
   }
 
   /// Keeps a picture for people to look at, where they ask for it.
-  private static func keep(_ browser: Browser, _ name: String) async throws {
+  static func keep(_ browser: Browser, _ name: String, isWhole: Bool = true) async throws {
     guard let folder = ProcessInfo.processInfo.environment["TESTS_ARTIFACTS"] else { return }
-    try await browser.picture().write(to: URL(fileURLWithPath: "\(folder)/\(name).png"))
+    try await browser.picture(isWhole: isWhole).write(to: URL(fileURLWithPath: "\(folder)/\(name).png"))
   }
 
   /// The numbers whose unit is in another line.

@@ -49,6 +49,12 @@ import TestSupport
     #expect(known.wait == .response && known.statusCode == nil && known.responseBodySize == 0)
     #expect(known.requestBodySize == (body == .none ? 0 : 3))
     #expect((resumed...Instant.now).contains(try #require(known.lastActivity)))
+    // Nothing passes, however often that is asked: a question looks at most once a second.
+    let seen = Instant.now
+    let later = try await progress(of: origin.url(), "further looks") { _ in
+      seen.duration(to: .now) > .seconds(3)
+    }
+    #expect(later.lastActivity == known.lastActivity)
     _ = try await cancel(task, of: origin.url())
   }
 

@@ -40,7 +40,7 @@ def _requests():
         ("Where the time goes", *shown(requests(), "Mean of a request by phase", "p99 by phase",
                                        "Responses in pieces", "Connections for each request")),
         ("Saturation",
-            *shown(board, "Active by client", "Active by host"),
+            *shown(board, "Active by client", "Active by host", "Oldest active by client"),
             graph("Bytes", "Bps", (summed(REQUEST_BODY, labels=HOST), "sent"), (summed(RESPONSE_BODY, labels=HOST), "received"))),
         choices=REQUEST_CHOICES)
 
@@ -62,7 +62,7 @@ def _inbound():
         ("Load",
             graph("Bytes", "Bps", (summed(SERVED_REQUEST_BODY, labels=ROUTE), "received"),
                   (summed(SERVED_RESPONSE_BODY, labels=ROUTE), "sent")),
-            *shown(board, "Active by method", "Calls for each request")),
+            *shown(board, "Active by method", "Oldest active", "Calls for each request")),
         choices=ROUTE_CHOICE)
 
 
@@ -120,6 +120,6 @@ def _processes():
             *shown(processes, "Uptime")),
         ("SessionTap itself",
             *shown(health, "Scrapes by format", "Scrapes refused by reason", ("Lines by level", "Log lines by level"),
-                   ("Lines dropped by reason", "Log lines dropped"), "Observer calls dropped", "Overdue handlers",
+                   ("Lines dropped by reason", "Log lines dropped"), "Observer calls dropped", "Overdue handlers", "Requests not started", "Oldest not started",
                    "Unknown connections", "Versions"),
             table("Samples of a scrape", "short", f"topk(10, {samples})", {"job": "Job", "instance": "Instance"}, "Series")))

@@ -105,12 +105,16 @@ def overview():
             ("Saturation", [
                 graph("Active by client", "Requests under way. A session opens as many connections to a host as its "
                       "httpMaximumConnectionsPerHost says; further requests wait, and are active too.", "short",
-                      (active(ACTIVE, HOST, "client"), "{{client}}"), width=8, link=drill_down("client")),
+                      (active(ACTIVE, HOST, "client"), "{{client}}"), width=12, link=drill_down("client")),
                 graph("Active by host", "Requests under way.", "short",
                       (active(ACTIVE, HOST, "server_address", "server_port"), "{{server_address}}:{{server_port}}"),
-                      width=8, link=drill_down("server_address")),
+                      width=12, link=drill_down("server_address")),
+                graph("Oldest active by client", "Age of the oldest request that has started and not ended. If it grows by a "
+                      "second a second, that request hangs.", "s",
+                      (f"max by (client) (http_client_oldest_active_request_seconds{{{HOST}}})", "{{client}}"), width=12,
+                      link=drill_down("client")),
                 graph("File descriptors in use", "Connections are among them: URLSession does not tell how many it "
-                      "has open.", "percentunit", (DESCRIPTORS_IN_USE, "{{instance}}"), width=8,
+                      "has open.", "percentunit", (DESCRIPTORS_IN_USE, "{{instance}}"), width=12,
                       steps=thresholds("green", (0.8, "red"))),
             ]),
         ])

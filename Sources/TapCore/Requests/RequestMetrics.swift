@@ -3,6 +3,8 @@ import Synchronization
 /// The metrics of the requests of one direction.
 package final class RequestMetrics: Sendable {
   let descriptors: [FamilyDescriptor]
+  /// How long a request may be under way before it is reported; `nil` for no reports.
+  let waitingLimit: Duration?
   private let waitingExemptions: Set<String>
   private let store: Mutex<RequestStore>
 
@@ -12,7 +14,7 @@ package final class RequestMetrics: Sendable {
   ) throws(RegistryError) {
     let columns = try RequestColumns(direction, configuration)
     descriptors = columns.all.map(\.column.descriptor)
-    waitingExemptions = configuration.waitingExemptions
+    (waitingLimit, waitingExemptions) = (configuration.waitingLimit, configuration.waitingExemptions)
     store = Mutex(
       RequestStore(
         direction, columns, configuration.series, exemplars: exemplars, historyStart: historyStart,
@@ -46,6 +48,14 @@ package final class RequestMetrics: Sendable {
   /// The requests that wait since an instant or an earlier one, in no order.
   func underWay(since instant: Instant) -> [RequestsUnderWay.Listed] {
     store.withLock { $0.underWay.list(since: instant) }
+  }
+
+  /// What has waited for so long that it is reported, as it is now.
+  func overdue(atMost count: Int, at now: Instant) -> RequestsUnderWay.Overdue {
+    store.withLock { store in
+      store.underWay.removeReleased()
+      return store.underWay.overdue(atMost: count, at: now)
+    }
   }
 
   /// What is to be reported now, and when to ask again at the latest.

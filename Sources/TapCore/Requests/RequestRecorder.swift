@@ -171,6 +171,14 @@ public final class RequestRecorder: Sendable {
     return reporter.requests(limit: limit)
   }
 
+  /// The requests that wait for longer than the limits of their directions, whether reported yet or not.
+  ///
+  /// - Parameter count: The most requests that are listed.
+  package func overdueRequests(atMost count: Int) -> OverdueRequests {
+    drain()
+    return reporter.overdue(atMost: count)
+  }
+
   /// Reports each request that has not ended, since the process ends: once.
   package func reportUnfinished() {
     drain()

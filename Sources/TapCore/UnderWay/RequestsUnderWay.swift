@@ -41,6 +41,16 @@ struct RequestsUnderWay {
     var unstarted: (count: Int, oldest: Instant)?
   }
 
+  /// What has waited for so long that it is reported, as it is now.
+  struct Overdue {
+    /// How many requests there are: those that have not been started count from when the queue counts as
+    /// held.
+    var count = 0
+    var unstartedCount = 0
+    /// The oldest of them, oldest first.
+    var oldest: [Listed] = []
+  }
+
   /// How long requests wait before the queue of all sessions counts as held.
   static let heldLimit = Duration.seconds(5)
 
@@ -140,6 +150,27 @@ struct RequestsUnderWay {
     return all.compactMap { record, start in
       start <= instant ? record.map { Listed(record: $0, start: start) } : nil
     }
+  }
+
+  /// What waits for longer than the limit now, whenever it is reported next.
+  ///
+  /// - Parameter count: The most requests that are listed.
+  func overdue(atMost count: Int, at now: Instant) -> Overdue {
+    guard let limit, let heldLimit else { return Overdue() }
+    func isOver(_ limit: Int64, since start: Instant) -> Bool {
+      now.nanoseconds &- start.nanoseconds >= limit
+    }
+    var waits = active.values.filter { $0.report != .never && isOver(limit, since: $0.start) }
+      .map { (record: $0.record, start: $0.start) }
+    let oldest = unstarted.values.map(\.start).min()
+    let isHeld = oldest.map { isOver(heldLimit, since: $0) } ?? false
+    if isHeld { waits += unstarted.values.map { ($0.record, $0.start) } }
+    waits.sort { $0.start < $1.start }
+    return Overdue(
+      count: waits.count, unstartedCount: isHeld ? unstarted.count : 0,
+      oldest: waits.prefix(count).compactMap { record, start in
+        record.map { Listed(record: $0, start: start) }
+      })
   }
 
   /// Calls for each request that has begun.

@@ -35,6 +35,20 @@ final class UnderWayReporter: Sendable {
     )
   }
 
+  /// What has waited for so long that it is reported, as it is now.
+  ///
+  /// - Parameter count: The most requests that are listed.
+  func overdue(atMost count: Int, at now: Instant = .now) -> OverdueRequests {
+    let overdue = metrics.map { $0.overdue(atMost: count, at: now) }
+    let oldest = overdue.flatMap(\.oldest).sorted { $0.start < $1.start }.prefix(count)
+    return OverdueRequests(
+      limits: metrics.map(\.waitingLimit), count: overdue.reduce(0) { $0 + $1.count },
+      unstartedCount: overdue.reduce(0) { $0 + $1.unstartedCount },
+      oldest: oldest.compactMap { listed in
+        listed.record.underWay(since: listed.start, at: now).map { (listed.start, $0) }
+      })
+  }
+
   /// Reports what has waited for too long. Called by the drain.
   ///
   /// - Returns: When the next one is due.
@@ -88,4 +102,14 @@ private final class Looks: Sendable {
   func wait(until deadline: Instant) {
     _ = progress.wait(until: deadline) { left.load(ordering: .acquiring) == 0 ? true : nil }
   }
+
+/// The requests that wait for longer than the limits of their directions.
+package struct OverdueRequests: Sendable {
+  /// Of the requests that the app makes, and of those that it serves.
+  package let limits: [Duration?]
+  package let count: Int
+  /// How many of them URLSession has not started: 0 unless the queue of all sessions counts as held.
+  package let unstartedCount: Int
+  /// The oldest ones, oldest first, and since when each waits.
+  package let oldest: [(start: Instant, request: RequestUnderWay)]
 }

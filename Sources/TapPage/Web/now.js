@@ -71,7 +71,7 @@ function now() {
   fill("wrong", [...errors, ...slow]);
   fill("refused", refused);
   setText($("wrong-title"), sentenceOf([...errors, ...slow], sum([...rows.values()])));
-  $("now").className = errors.length ? "" : slow.length ? "slow" : "quiet";
+  $("wrong-part").className = errors.length ? "" : slow.length ? "slow" : "quiet";
   $("refused-part").hidden = !refused.length;
   setText($("refused-words"), `${plural(sum(refused), "request")} answered with a 4xx`);
 }

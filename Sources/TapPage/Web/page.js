@@ -1,6 +1,6 @@
 // Makes the parts of the page, scrapes, draws, and handles the controls.
 const INTERVAL = 2000;
-let hasHistory = document.body.dataset.history === "yes";
+const hasHistory = document.body.dataset.history === "yes";
 
 // The parts that exist for made and for served requests.
 const PARTS = { figures: makeFigures, charts: side => Object.keys(CHARTS).map(name => makeChart(side, name)),
@@ -43,7 +43,7 @@ const isSideShown = side => chosen.path ? seriesOf(side).some(isChosen) : (!chos
   && (side === "made" || hasSide(side) && !chosen.client && !chosen.host);
 
 function showSides() {
-  const isEmpty = !SIDES.some(hasSide) && !sum(["active", "serving"].flatMap(seriesOf));
+  const isEmpty = !waits.count && !SIDES.some(hasSide) && !sum(["active", "serving"].flatMap(seriesOf));
   document.body.classList.toggle("is-empty", isEmpty);
   $("none-yet").hidden = !isEmpty;
   for (const side of SIDES) for (const node of all(`[data-side=${side}]`)) node.hidden = !isSideShown(side);
@@ -69,7 +69,7 @@ const draw = () => lastDrawing = drawParts(++drawing);
 async function drawParts(current) {
   // The charts are redrawn when their columns move: more often would cost time without a visible difference.
   const isDue = !(known.time - drawn < shown.span / 120);
-  const parts = [showService, showControls, showSides, now, figures,
+  const parts = [showService, showControls, showSides, waiting, now, figures,
     ...isDue ? [setSpan, charts, phases, slowestRows, numbers] : []];
   for (const part of [...known.time ? parts : [], found, drawDrawer]) {
     if (current !== drawing) return lastDrawing;
@@ -96,6 +96,10 @@ function say(text, isFailure) {
   $("status").className = isFailure ? "failed" : "";
 }
 
+// Whether the steps have a gap that the history fills: at the first scrape, and after the page was paused,
+// its tab hidden, or the app gone.
+let hasGap = true;
+
 async function scrape() {
   const next = makeFamilies();
   await readLines(await get(METRICS), line => takeSample(next, line));
@@ -103,13 +107,15 @@ async function scrape() {
   const before = known.time;
   learn(next, performance.now());
   await breathe();
-  // At the first scrape, and after a gap: the page was paused, its tab hidden, or the app gone. If a proxy
-  // does not pass the history's path, the page works without a history from then on.
-  if (hasHistory && !(known.time - before < 3 * INTERVAL)) {
+  hasGap ||= !(known.time - before < 3 * INTERVAL);
+  // A history that cannot be read is tried again with the next scrape.
+  if (hasHistory && hasGap) {
     const history = await readHistory();
-    if (history) backfill(history); else hasHistory = false;
+    if (history) backfill(history);
+    hasGap = !history;
     drawn = undefined;
   }
+  await readWaits();
   // The metrics are drawn even if the lines cannot be read.
   const trouble = hasLog && await readLog().then(() => "", error => error.message);
   setText($("log-trouble"), trouble ? `No lines: ${trouble}` : "");

@@ -1,32 +1,29 @@
 // A drawer beside the page, with one request and its trace.
 
 // Keys that the drawer shows in another way. All other keys are listed as fields.
-const SAID = /^(?!.*re(send|trans))(timestamp|severity|event|message|outcome|cut_off_phase|trace_id|span_id|\w+_s|(http|url|server|client|network|connection|error)\..*)$/;
+const SAID = /^(?!.*re(send|trans))(timestamp|waiting_for|severity|event|message|outcome|cut_off_phase|trace_id|span_id|\w+_s|(http|url|server|client|network|connection|error)\..*)$/;
 const GONE = "any more. The log's file may have it.";
 
 // What the drawer shows, and the lines that it has seen: the process may have dropped older ones since.
 const drawer = { key: "", lines: new Map() };
 
 function drawDrawer() {
-  const isOpen = (hasLog || hasHistory) && (chosen.request || chosen.trace);
-  // The line of the log first, because it has more keys.
-  const one = chosen.request && ([...log.lines, ...kept.lines].find(line => line.key === chosen.request)
-    || drawer.lines.get(chosen.request));
+  const isOpen = chosen.request || chosen.trace, one = chosen.request && lineWith(chosen.request);
   const about = JSON.stringify([chosen.request, chosen.trace]), trace = chosen.trace || one?.trace || "";
   if (drawer.about !== about) drawer.lines.clear();
   for (const line of [...kept.lines, ...log.lines, ...one ? [one] : []]) {
     if (line === one || trace && line.trace === trace) drawer.lines.set(line.key, line);
   }
-  const key = `${about} ${drawer.lines.size} ${one?.isGone}`;
+  // A request that is under way changes.
+  const key = `${about} ${drawer.lines.size} ${one?.isGone} ${one?.isUnderWay && one.text} ${one?.isOver}`;
   if (isOpen && $("drawer").hidden) drawer.opener = document.activeElement;
   $("drawer").hidden = !isOpen;
   if (!isOpen) {
     if (drawer.key) drawer.opener?.focus({ preventScroll: true });
     drawer.key = drawer.about = "";
-  } else if (drawer.key !== key) {
-    const title = one ? requestOf(one) : chosen.request ? "This request" : `Trace ${trace}`;
-    const content = [element("h2", { id: "drawer-title", tabindex: -1 }, title), one ? requestContent(one)
-      : !trace && element("p", `This process holds no line of it ${GONE}`),
+  } else if (drawer.key !== key && !(drawer.about === about && hasSelection())) {
+    setText($("drawer-title"), one ? requestOf(one) : chosen.request ? "This request" : `Trace ${trace}`);
+    const content = [one ? requestContent(one) : !trace && element("p", `This process holds no line of it ${GONE}`),
       trace && traceContent(trace, one)];
     $("drawer-content").replaceChildren(...content.flat(3).filter(Boolean));
     // A new content scrolls to its heading; one that has only more lines stays where it is.
@@ -37,6 +34,18 @@ function drawDrawer() {
     Object.assign(drawer, { key, about });
   }
 }
+
+// The line of the log before that of the history, because it has more keys.
+function lineWith(key) {
+  const one = [...waits.lines, ...log.lines, ...kept.lines].find(line => line.key === key) || drawer.lines.get(key);
+  if (!one?.isUnderWay || waits.lines.includes(one)) return one;
+  // It has ended since: its line has the same span.
+  const span = one.of("span_id"), isEnd = line => line.of("span_id") === span && line.of("event").endsWith(".request");
+  return span && [...log.lines, ...kept.lines].find(isEnd) || { ...one, isOver: !waits.trouble };
+}
+
+// A drawing does not take away a text that is selected.
+const hasSelection = () => String(getSelection()) && $("drawer-content").contains(getSelection().anchorNode);
 
 const openLine = line => choose({ request: line.key, trace: "" });
 const closeDrawer = () => choose({ request: "", trace: "" });
@@ -53,15 +62,18 @@ function requestContent(one) {
   return [
     trouble && element(`p.trouble.${one.of("severity")}`, trouble),
     factList(factsOf(one)),
-    one.seconds !== undefined && [element("h3", "Where the time went"), times()],
+    one.seconds !== undefined && kindOf(one) !== "waits" && [element("h3", "Where the time went"), times()],
     fields.length > 0 && [element("h3", "Fields"), factList(fields)],
-    one.isGone ? element("p.none", `This process holds no line of it ${GONE}`) : element("details", element("summary", "Its line"), element("pre", one.text)),
+    one.isUnderWay ? [] : one.isGone ? element("p.none", `This process holds no line of it ${GONE}`) : element("details", element("summary", "Its line"), element("pre", one.text)),
   ];
 }
 
-// The sentence about the error.
+// The sentence about the error, or about what the request waits for.
 function troubleOf(one) {
   const { of, party, failure } = one, code = codeOf(one), who = party.side === "served" ? "This app" : "The server";
+  if (one.isOver) return "It is not under way any more.";
+  if (one.isUnderWay && isMoving(one)) return "";
+  if (kindOf(one) === "waits") return WAITS[waitOf(one)]?.[1] || "It has not ended.";
   const what = failure && (failure === code ? `${who} answered ${failureText(code)}.`
     : `It failed: ${failureText(failure)}${code && `, after the head of a ${code}`}.`);
   return [what || of("outcome") === "cancelled" && "It was cancelled, which is no error.", of("error.message")]
@@ -74,7 +86,8 @@ function factsOf(one) {
   const [version, address] = ["network.protocol.version", "network.peer.address"].map(of);
   return [
     [of("event") === "app" ? "Said" : "Began", dateAndTime(start)],
-    [kindOf(one) === "waits" ? "Waits for" : "Took", seconds(one.seconds)],
+    ...kindOf(one) !== "waits" ? [["Took", seconds(one.seconds)]] : [[one.isOver ? "Was under way" : "Under way", age(one.seconds)],
+      ["Waits", WAITS[waitOf(one)]?.[0]], ["Last passed", isFinite(idleOf(one)) && `${age(idleOf(one))} ago`]],
     ["Status", codeOf(one)],
     [party.side === "served" ? "Asked by" : "Made by", of("client.address") || party.client],
     ["To", `${party.host} ${address && `at ${address}`}`.trim()], ["Path", party.path],

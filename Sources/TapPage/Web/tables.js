@@ -53,7 +53,7 @@ function makeTable(id) {
   const { columns, title } = TABLES[id], label = `${id}-title`, heads = columns.map(({ name, as }) =>
     element(as ? "th.number" : "th", { scope: "col" }, name));
   return element("div.scroll", { tabindex: 0, role: "region", "aria-labelledby": label }, element("table",
-    element("caption", element(/by-|refused/.test(id) ? "h3" : "h2", { id: label }, title)), element("thead", element("tr", heads)),
+    element("caption", element(/by-|refused|more/.test(id) ? "h3" : "h2", { id: label }, title)), element("thead", element("tr", heads)),
     element("tbody", { id, onclick: event => act(event, columns) })));
 }
 

@@ -28,6 +28,12 @@ final class TransferProgress: RequestProgressSource {
     /// The app has been asked whether to follow a redirect.
     var isRedirect = false
 
+    /// Whether nothing has passed between two looks.
+    func hasSame(as other: Look) -> Bool {
+      (statusCode, requestBodySize, responseBodySize)
+        == (other.statusCode, other.requestBodySize, other.responseBodySize)
+    }
+
     /// Nanoseconds.
     func age(at now: Instant) -> Int64 { now.nanoseconds - at.nanoseconds }
   }
@@ -137,8 +143,8 @@ final class TransferProgress: RequestProgressSource {
 
   /// On Foundation's queue.
   private func look() {
-    let begun = state.withLock { (start: $0.start, restart: $0.relay.restart) }
-    let found = loader.flatMap { look(at: $0, begun: begun) }
+    let begun = state.withLock { (start: $0.start, restart: $0.relay.restart, look: $0.look) }
+    let found = loader.flatMap { look(at: $0, begun: (begun.start, begun.restart), after: begun.look) }
     state.withLock { state in
       state.isLooking = false
       // What libcurl says of a transfer that is over has been read, by the relay.
@@ -146,7 +152,9 @@ final class TransferProgress: RequestProgressSource {
     }
   }
 
-  private func look(at loader: URLProtocol, begun: (start: Instant, restart: Int64)) -> Look? {
+  private func look(
+    at loader: URLProtocol, begun: (start: Instant, restart: Int64), after before: Look?
+  ) -> Look? {
     var transfer = TransferInfo()
     curl?.read(loader, into: &transfer)
     guard let curl, transfer.isNative else { return nil }
@@ -155,10 +163,16 @@ final class TransferProgress: RequestProgressSource {
     look.requestBodySize = transfer.requestBodySize(of: loader.task, method: method)
     look.responseBodySize = transfer.receivedBytes
     if transfer.redirectCount > 0 { look.isRedirect = curl.isAskingForRedirect(loader) }
-    // libcurl's total is of when it last did something for the transfer, from about the start on. After a
-    // redirect or a suspension it counts from later.
-    if transfer.redirectCount == 0, begun.restart == 0, transfer.total > 0 {
-      look.lastActivity = min(now, begun.start.advanced(by: .nanoseconds(transfer.total)))
+    // libcurl keeps the times of a transfer's phases, from about the start on, or after a redirect or a
+    // suspension from later, and none of its last byte: its total goes on while nothing passes. So what has
+    // passed between two looks counts as of the second.
+    if transfer.redirectCount == 0, begun.restart == 0 {
+      let last = max(transfer.preTransfer, transfer.postTransfer ?? 0, transfer.startTransfer)
+      look.lastActivity = min(now, begun.start.advanced(by: .nanoseconds(last)))
+    }
+    if let before {
+      look.lastActivity =
+        before.hasSame(as: look) ? [before.lastActivity, look.lastActivity].compactMap(\.self).max() : now
     }
     return look
   }

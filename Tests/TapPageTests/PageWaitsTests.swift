@@ -1,0 +1,249 @@
+import SessionTap
+import TapPage
+import TestSupport
+
+/// What hangs, as a person sees it while a server says nothing.
+@Suite(.serialized, .needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
+struct PageWaitsTests {
+  private static let limit = Duration.seconds(5)
+  /// The answers to payments and exports go on once it is open.
+  private let gate = Gate()
+  private let origin: Origin
+
+  init() throws {
+    let body = [UInt8](repeating: 97, count: 4_000)
+    origin = try Origin { [gate] request in
+      switch request.path {
+      case "/payments/17": return [.hold(gate), .response()]
+      case "/exports/18":
+        return [
+          .text("HTTP/1.1 200 OK\r\nContent-Length: 8000\r\n\r\n"), .send(body), .hold(gate), .send(body),
+        ]
+      default:
+        let head = OriginStep.text("HTTP/1.1 200 OK\r\nContent-Length: 4000000\r\n\r\n")
+        return [head] + Array(repeating: [.send(body), .think(200)], count: 1_000).flatMap { $0 }
+      }
+    }
+  }
+
+  private func start(_ paths: [String], in session: URLSession) {
+    for path in paths {
+      var request = URLRequest(url: origin.url(path))
+      request.timeoutInterval = 600
+      request.setTrace()
+      session.dataTask(with: request).resume()
+    }
+  }
+
+  /// An app that makes these requests, and its page in a browser.
+  private func show(
+    showsLog: Bool, _ paths: [String], _ body: (Browser, URLSession) async throws -> Void
+  ) async throws {
+    var configuration = Tap.Configuration(environment: [:])
+    configuration.endpoint = Endpoint.Configuration(address: .loopback(port: 0))
+    (configuration.servesLog, configuration.isQuiet) = (showsLog, true)
+    configuration.outbound.pathTemplates = [
+      "/payments/{id}", "/exports/{id}", "/downloads/{id}", "/streams/{id}",
+    ]
+    configuration.outbound.waitingLimit = Self.limit
+    configuration.outbound.waitingExemptions = ["/streams/{id}"]
+    let tap = try Tap.start(configuration)
+    let session = tap.session(client: "payments")
+    start(paths, in: session)
+    let port = try #require(tap.address?.port)
+    try await Browser.use { browser in
+      try await browser.show(width: 1280)
+      try await browser.open("http://127.0.0.1:\(port)/")
+      try await body(browser, session)
+      #expect(browser.complaints == [])
+    }
+    session.invalidateAndCancel()
+    origin.stop()
+    await tap.shutdown()
+  }
+
+  @Test func `the first sentence says what hangs, and leads to the request`() async throws {
+    try await show(
+      showsLog: true, ["/payments/17?card=1", "/exports/18", "/downloads/19", "/streams/20"]
+    ) { browser, _ in
+      let sentence =
+        "/^2 requests have waited over 5\\u00a0s: GET \\/(payments|exports)\\/{id} for the (rest of the )?response, since \\d\\d:\\d\\d:\\d\\d\\.$/"
+      try await browser.wait("\(sentence).test($('waits-title').textContent)")
+      for (width, height, name) in [(1280, 900, "desktop"), (390, 844, "phone")] {
+        for scheme in ["light", "dark"] {
+          try await browser.show(width: width, height: height, scheme: scheme)
+          try await browser.wait("innerWidth === \(width)")
+          let seen = try await browser.seen(within: height / 2)
+          #expect(seen.contains("2 requests have waited over 5 s: GET"), "\(name): \(seen)")
+          #expect(
+            seen.contains("waits for the response") && seen.contains("GET /payments/17"), "\(name): \(seen)")
+          #expect(
+            try await browser.holds(
+              "document.documentElement.scrollWidth <= \(width) && $('waits').scrollWidth <= \(width)"))
+          try await PageViewTests.keep(browser, "hangs-\(name)-\(scheme)", isWhole: false)
+        }
+      }
+      try await browser.show(width: 1280)
+      let rows = try await browser.rows("waits").sorted()
+      let host = "127.0.0.1:\(origin.port)"
+      #expect(rows.count == 2)
+      #expect(rows[0].hasPrefix("waits for the response|GET /payments/17|payments|\(host)|"), "\(rows)")
+      #expect(
+        rows[1].hasPrefix("waits for the rest of the response|GET /exports/18|payments|\(host)|"), "\(rows)")
+      #expect(rows[1].contains("|200, 4 kB received, nothing for "), "\(rows)")
+
+      // What moves does not hang; what is exempt is not there.
+      try await browser.wait(
+        "/^1 request more under way for over 5\\u00a0s: GET \\/downloads\\/{id}, 200, .+ received$/.test($('more-waits-words').textContent)"
+      )
+      try await browser.point(at: "#more-waits-words")
+      try await browser.wait("$('more-waits').checkVisibility()")
+      let progress = try await browser.rows("more-waits")
+      #expect(
+        progress.count == 1 && progress[0].hasPrefix("is under way|GET /downloads/19|payments|\(host)|"))
+      let before = try await browser.evaluate("$('more-waits').rows[0].cells[6].textContent")
+      try await browser.wait("$('more-waits').rows[0].cells[6].textContent !== '\(before)'")
+
+      // The request in the drawer, which goes on while it is open, until it has ended.
+      _ = try await browser.evaluate(
+        "[...all('#waits button')].find(node => node.textContent === 'waits for the response').id = 'hangs'")
+      try await browser.openDrawer(at: "#hangs")
+      #expect(try await browser.text("drawer-title") == "GET http://\(host)/payments/17")
+      let seen = try await browser.seen()
+      for text in [
+        "The head of the response has not come.", "Waits|for the response", "Made by|payments",
+        "Path|/payments/{id}",
+      ] {
+        #expect(seen.contains(text), "\(text): \(seen)")
+      }
+      try await PageViewTests.keep(browser, "hangs-request", isWhole: false)
+      let age = try await browser.evaluate("$('drawer-content').textContent")
+      try await browser.wait("$('drawer-content').textContent !== '\(age)'")
+      try await browser.reload()
+      try await browser.wait(
+        "$('drawer-content').textContent.includes('The head of the response has not come.')")
+      #expect(try await browser.holds("!document.body.textContent.includes('/streams')"))
+      gate.open()
+      try await browser.wait("$('drawer-content').textContent.includes('Status200')")
+      #expect(try await browser.seen().contains("Where the time went"))
+      try await browser.press("Escape", code: 27)
+      // Nothing where nothing hangs.
+      try await browser.wait("!$('waits-part').checkVisibility()")
+      try await browser.wait("$('more-waits-part').checkVisibility()")
+    }
+  }
+
+  @Test func `without the log it shows no address`() async throws {
+    try await show(showsLog: false, ["/payments/17?card=1"]) { browser, _ in
+      try await browser.wait(
+        "/^1 request has waited over 5\\u00a0s: GET \\/payments\\/{id} for the response, since /.test($('waits-title').textContent)"
+      )
+      let host = "127.0.0.1:\(origin.port)"
+      #expect(
+        try await browser.rows("waits")[0].hasPrefix(
+          "waits for the response|GET /payments/{id}|payments|\(host)|"))
+      try await browser.openDrawer(at: "#waits button")
+      #expect(try await browser.text("drawer-title") == "GET /payments/{id}")
+      #expect(try await browser.seen().contains("The head of the response has not come."))
+      _ = try await browser.evaluate(
+        "fetch('page/waits').then(answer => answer.text()).then(text => window.answered = text)")
+      try await browser.wait("window.answered")
+      let answer = try await browser.evaluate("window.answered")
+      #expect(
+        answer.contains(#""url.template":"/payments/{id}""#) && !answer.contains("/17")
+          && !answer.contains("card"))
+      gate.open()
+      try await browser.wait("!$('waits-part').checkVisibility()")
+      try await browser.wait("$('drawer-content').textContent.includes('It is not under way any more.')")
+    }
+  }
+
+  @Test func `says that the queue of all sessions is held`() async throws {
+    let held = Gate()
+    defer { held.open() }
+    try await show(showsLog: true, []) { browser, session in
+      let isHeld = Gate(), configuration = URLSessionConfiguration.ephemeral
+      configuration.protocolClasses = [QueueHold.self]
+      let url = QueueHold.url {
+        isHeld.open()
+        held.waitBlocking()
+      }
+      let holder = URLSession(configuration: configuration)
+      holder.dataTask(with: url).resume()
+      try await isHeld.wait()
+      start(["/payments/17"], in: session)
+      start(["/payments/17"], in: session)
+      try await browser.wait(
+        "/^URLSession has not started 2 requests, since [\\d:]{8}: something holds the queue of all sessions\\.$/.test($('waits-title').textContent)"
+      )
+      #expect(
+        try await browser.rows("waits").allSatisfy { $0.hasPrefix("waits to be started|GET /payments/17|") })
+      try await browser.openDrawer(at: "#waits button")
+      #expect(try await browser.seen().contains("URLSession has taken it and has not started it"))
+      held.open()
+      gate.open()
+      try await browser.wait("!$('waits-part').checkVisibility()")
+      holder.invalidateAndCancel()
+    }
+  }
+
+  private struct Answer: Decodable {
+    struct Listed: Decodable { let id: String, line: [String: Value] }
+    /// The text of a member.
+    struct Value: Decodable, Equatable {
+      let text: String
+
+      init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        text = try (try? container.decode(String.self)) ?? "\(container.decode(Double.self))"
+      }
+    }
+    let limits: [String: Double], count: Int, unstarted: Int, oldest: [Listed]
+
+    private enum CodingKeys: String, CodingKey {
+      case limits = "limit_s"
+      case count, unstarted, oldest
+    }
+  }
+
+  @Test func `lists the oldest hundred, and none that is exempt`() throws {
+    let driver = try RequestDriver(registry: Registry()) {
+      ($0.waitingLimit, $0.waitingExemptions) = (.milliseconds(1), ["events"])
+    }
+    func begin(_ count: Int, client: String) {
+      for number in 0..<count {
+        driver.requestStarted(
+          RequestDescription(
+            client: client, method: "GET", url: "https://a/secret/\(number)", serverAddress: "a",
+            serverPort: 443,
+            urlTemplate: "\"/{\(number)}"))
+      }
+    }
+    begin(3, client: "events")
+    begin(150, client: "payments")
+    let later = Instant.now.advanced(by: .seconds(1))
+    // Those that have ended are gone.
+    let waits = PageWaits(driver.recorder)
+    driver.requestEnded(
+      RequestObservation(
+        request: RequestDescription(client: "payments", method: "GET", serverAddress: "a", serverPort: 443),
+        start: .now, duration: .zero, end: .cancelled))
+    var answer = try JSONDecoder().decode(Answer.self, from: Data(waits.json(at: later)))
+    #expect((answer.count, answer.unstarted, answer.oldest.count) == (149, 0, 100))
+    #expect(answer.limits == ["made": 0.001, "served": 0.001])
+    #expect(answer.oldest.map { $0.line["url.template"]?.text } == (1...100).map { "\"/{\($0)}" })
+    #expect(Set(answer.oldest.map(\.id)).count == 100)
+    let line = answer.oldest[0].line
+    #expect(
+      line.filter { $0.key != "duration_s" }.mapValues(\.text) == [
+        "event": "http.client.request.waiting", "client.name": "payments", "http.request.method": "GET",
+        "url.template": "\"/{1}", "server.address": "a", "server.port": "443.0",
+      ])
+    // Those that ask within a second share the answer.
+    begin(1, client: "payments")
+    #expect(waits.json(at: later) == waits.json(at: later.advanced(by: .milliseconds(900))))
+    answer = try JSONDecoder().decode(
+      Answer.self, from: Data(waits.json(at: later.advanced(by: .seconds(1)))))
+    #expect(answer.count == 150)
+  }
+}
