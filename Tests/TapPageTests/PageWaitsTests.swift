@@ -94,7 +94,7 @@ struct PageWaitsTests {
 
       // What moves does not hang; what is exempt is not there.
       try await browser.wait(
-        "/^1 request more under way for over 5\\u00a0s: GET \\/downloads\\/{id}, 200, .+ received$/.test($('more-waits-words').textContent)"
+        "/^1 more request under way for over 5\\u00a0s: GET \\/downloads\\/{id}, 200, .+ received$/.test($('more-waits-words').textContent)"
       )
       try await browser.point(at: "#more-waits-words")
       try await browser.wait("$('more-waits').checkVisibility()")

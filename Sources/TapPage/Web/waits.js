@@ -54,7 +54,7 @@ function progressOf(line) {
   const [asked, answered] = ["request", "response"].map(name => line.numberOf(`http.${name}.body.size`));
   const [sent, received] = isMade ? [asked, answered] : [answered, asked];
   return [codeOf(line), sent > 0 && `${bytes(sent)} sent`, received > 0 && `${bytes(received)} received`,
-    idle >= 2 && `nothing for ${age(idle)}`].filter(Boolean).join(", ");
+    !isMoving(line) && idle >= 2 && `nothing for ${age(idle)}`].filter(Boolean).join(", ");
 }
 
 const WAITING = [link("What", waitingWords, line => openLine(line)), column("Request", line => nameOf(line)),
@@ -86,6 +86,6 @@ function waiting() {
   $("waits-part").hidden = !sentence;
   $("waits-part").className = hanging.length ? "" : "quiet";
   $("more-waits-part").hidden = !more.length;
-  if (more.length) setText($("more-waits-words"), `${plural(more.length, "request")}${hanging.length ? " more" : ""} under way for over ${limitOf(more)}`
+  if (more.length) setText($("more-waits-words"), `${plural(more.length, hanging.length ? "more request" : "request")} under way for over ${limitOf(more)}`
     + (hasMore() ? `: the oldest of ${number(waits.count)} are here` : more.length === 1 ? `: ${waitingName(more[0])}, ${progressOf(more[0])}` : ""));
 }
