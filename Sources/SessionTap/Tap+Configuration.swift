@@ -169,7 +169,9 @@ extension Tap.Configuration {
     var further = EndpointRoute.page(showsLog: servedLog != nil, showsHistory: keepsPageHistory)
     if keepsPageHistory { further.append(.history(PageHistory(recorder))) }
     if let servedLog {
-      let waits = PageWaits(recorder) { String(decoding: servedLog.lines(of: [$0], byteLimit: .max), as: UTF8.self) }
+      let waits = PageWaits(recorder) {
+        String(decoding: servedLog.lines(of: [$0], byteLimit: .max), as: UTF8.self)
+      }
       further += [.logs(of: servedLog), .requests(of: recorder, as: servedLog), .waits(waits)]
     } else {
       further.append(.waits(PageWaits(recorder)))

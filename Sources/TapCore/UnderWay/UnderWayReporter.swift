@@ -38,9 +38,11 @@ final class UnderWayReporter: Sendable {
   /// What has waited for so long that it is reported, as it is now.
   ///
   /// - Parameter count: The most requests that are listed.
-  func overdue(atMost count: Int, at now: Instant = .now) -> OverdueRequests {
-    let overdue = metrics.map { $0.overdue(atMost: count, at: now) }
+  func overdue(atMost count: Int) -> OverdueRequests {
+    let overdue = metrics.map { $0.overdue(atMost: count, at: .now) }
     let oldest = overdue.flatMap(\.oldest).sorted { $0.start < $1.start }.prefix(count)
+    Looks(at: oldest.map(\.record)).wait(until: .now.advanced(by: Self.lookTime))
+    let now = Instant.now
     return OverdueRequests(
       limits: metrics.map(\.waitingLimit), count: overdue.reduce(0) { $0 + $1.count },
       unstartedCount: overdue.reduce(0) { $0 + $1.unstartedCount },
@@ -102,6 +104,7 @@ private final class Looks: Sendable {
   func wait(until deadline: Instant) {
     _ = progress.wait(until: deadline) { left.load(ordering: .acquiring) == 0 ? true : nil }
   }
+}
 
 /// The requests that wait for longer than the limits of their directions.
 package struct OverdueRequests: Sendable {
