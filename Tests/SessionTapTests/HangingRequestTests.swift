@@ -109,7 +109,8 @@ import TestSupport
       // Each byte that the list shows has gone, and more follow.
       let first = try #require(size)
       #expect(first <= server.bytes.count { $0.isOpen } + 1)
-      try await server.bytes[first + 1].wait("two bytes more")
+      let following = server.bytes.dropFirst(first + 1)
+      try await #require(following.first).wait("two bytes more")
       try await Poll.until("progress in the list") {
         let later = try await Self.lines(tap, "/requests").first?["http.response.body.size"] as? Int
         return try #require(later) > first
