@@ -3,8 +3,8 @@ package import TapEndpoint
 
 extension EndpointRoute {
   /// The page with its style and its script. It requests `metrics` and `page/waits`, and `logs` and
-  /// `page/history` if they are served, by relative paths, so it works behind a proxy that adds a prefix. Its Content-Security-Policy
-  /// allows nothing but what this endpoint serves.
+  /// `page/history` if they are served, by relative paths, so it works behind a proxy that adds a prefix. Its
+  /// Content-Security-Policy allows nothing but what this endpoint serves.
   package static func page(showsLog: Bool = false, showsHistory: Bool = false) -> [EndpointRoute] {
     [
       file("/", "text/html") { PageFile.document(showsLog: showsLog, showsHistory: showsHistory) },

@@ -9,8 +9,8 @@ package import TapCore
 ///   "line": {"event": "http.client.request.waiting", "client.name": "payments", "duration_s": 42.0}}]}
 /// ```
 ///
-/// `id` is the same for as long as a request waits. A line has the keys of the log's lines: no address, unless
-/// the log is served.
+/// `id` is the same for as long as a request waits. A line has the keys of the log's lines: no address,
+/// unless the log is served.
 package final class PageWaits: Sendable {
   private static let limit = 100
 
@@ -18,7 +18,8 @@ package final class PageWaits: Sendable {
   private let line: @Sendable (RequestUnderWay) -> String
   private let answer = SharedAnswer()
 
-  /// - Parameter line: Writes the line of a request as a JSON object. By default it has what the metrics have.
+  /// - Parameter line: Writes the line of a request as a JSON object. By default it has what the metrics
+  ///   have.
   package init(_ recorder: RequestRecorder, line: (@Sendable (RequestUnderWay) -> String)? = nil) {
     (self.recorder, self.line) = (recorder, line ?? Self.line)
   }
