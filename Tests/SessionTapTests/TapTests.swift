@@ -132,7 +132,7 @@ import TestSupport
 
   @Test func `the article has each route of a tap`() throws {
     let paths = try #require(Tap(.test { $0.servesLog = true }).endpoint?.paths)
-    #expect(paths.count == 8)
+    #expect(paths.count == 10)
     let rows = try Repository.article("MetricsAndLimits").split(separator: "\n").filter {
       $0.hasPrefix("| `/")
     }

@@ -21,6 +21,9 @@ struct PageContent: Sendable {
     history = keepsHistory ? PageHistory(metrics.recorder) : nil
   }
 
+  /// The route that the page asks for what hangs.
+  var waits: EndpointRoute { .waits(PageWaits(metrics.recorder)) }
+
   func request(client: String = "payments", host: String = "a", template: String? = "/users/{id}")
     -> RequestDescription
   {
@@ -62,7 +65,7 @@ struct PageContent: Sendable {
     log: String? = nil, history text: String? = nil, choice: String = "",
     _ body: (Browser, _ port: Int) async throws -> Void
   ) async throws {
-    var routes = [try EndpointRoute.metrics(of: registry), .waits(PageWaits(metrics.recorder))]
+    var routes = [try EndpointRoute.metrics(of: registry), waits]
     routes += EndpointRoute.page(showsLog: log != nil, showsHistory: history != nil || text != nil)
     if let text {
       routes.append(.immediate("/page/history") { _ in EndpointResponse(body: Array(text.utf8)) })

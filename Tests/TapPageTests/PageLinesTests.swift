@@ -87,7 +87,8 @@ struct PageLinesTests {
         headers: ["Session-Tap-Last-Line": "\(newest)"], body: Array(lines.joined().utf8))
     }
     let content = try PageContent()
-    let routes = [try .metrics(of: content.registry), logs] + EndpointRoute.page(showsLog: true)
+    let routes =
+      [try .metrics(of: content.registry), content.waits, logs] + EndpointRoute.page(showsLog: true)
     try await PageContent.serve(routes) { port in
       try await Browser.use { browser in
         try await browser.open("http://127.0.0.1:\(port)/")

@@ -59,8 +59,8 @@ import TestSupport
       guard isTapped else { return }
       // A cancel that Foundation overtakes with the start goes out (`_satisfyProtocolRequest`), with a tap
       // and without.
-      // And an upload that is started twice may fail before the cancel, since it has no body any more: so with
-      // libcurl 8.23.
+      // And an upload that is started twice may fail before the cancel, since it has no body any more: so
+      // with libcurl 8.23.
       let cutShort: [RequestEnd] = [.cancelled, .failure(.body, statusCode: nil)]
       let ends: [RequestEnd] = [.response(statusCode: 200)] + (way == .resumedTwice ? [] : cutShort)
       #expect(observer.ended.count == 50)

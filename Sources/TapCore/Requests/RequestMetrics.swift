@@ -45,6 +45,11 @@ package final class RequestMetrics: Sendable {
     store.withLock { $0.underWay.add(record, at: now) }
   }
 
+  /// Forgets a request that has not begun.
+  func unlist(_ record: RequestRecord) {
+    store.withLock { $0.underWay.remove(record) }
+  }
+
   /// The requests that wait since an instant or an earlier one, in no order.
   func underWay(since instant: Instant) -> [RequestsUnderWay.Listed] {
     store.withLock { $0.underWay.list(since: instant) }

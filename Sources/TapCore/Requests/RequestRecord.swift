@@ -13,13 +13,18 @@ package final class RequestRecord: Sendable {
   private struct State: Sendable {
     var phase = Phase.made
     var start = Instant.never
-    /// Whether the request is in the recorder's queue, into which it is put as it is made. One delivery covers
-    /// everything up to then.
+    /// Whether the request is in the recorder's queue, into which it is put as it is made. One delivery
+    /// covers everything up to then.
     var isQueued = true
     /// Where the begin was counted, once it is delivered, and the end will be.
     var series: RequestSeries?
+    /// The app has cancelled the request before it began. It may begin all the same: Foundation may start a
+    /// loader that it has stopped.
+    var isGivenUp = false
     /// The request is in the table of what is under way.
     var isListed = false
+    /// The request belongs into that table.
+    var isUnderWay: Bool { phase == .active || phase == .made && !isGivenUp }
     /// The status code of the response, of which the app has told.
     var statusCode: Int?
   }
@@ -82,13 +87,16 @@ package final class RequestRecord: Sendable {
     }
   }
 
-  /// Ends the request, unless it has ended or never begun. `add` adds what is known at the end: under the
-  /// record's lock, and only if this is the end.
+  /// Ends the request, unless it has ended. One that has not begun does not wait for its start any more.
+  /// `add` adds what is known at the end: under the record's lock, and only if this is the end.
   package func end(
     _ end: RequestEnd, at instant: Instant = .now, _ add: (inout RequestObservation) -> Void = { _ in }
   ) {
     announce { state in
-      guard state.phase == .active else { return false }
+      guard state.phase == .active else {
+        state.isGivenUp = true
+        return state.phase == .made
+      }
       state.phase = .ended
       contents.observation.end(end, after: instant.nanoseconds &- state.start.nanoseconds, add)
       return true
@@ -109,10 +117,13 @@ package final class RequestRecord: Sendable {
   ///
   /// - Parameter start: When it began, or since when it waits for its start.
   func underWay(since start: Instant, at now: Instant) -> RequestUnderWay? {
-    let (phase, statusCode, request, begin) = state.withLock { state in
-      (state.phase, state.statusCode, contents.observation.request, contents.observation.start)
+    let (isUnderWay, phase, statusCode, request, begin) = state.withLock { state in
+      (
+        state.isUnderWay, state.phase, state.statusCode, contents.observation.request,
+        contents.observation.start
+      )
     }
-    if phase == .ended { return nil }
+    if !isUnderWay { return nil }
     let age = max(.zero, start.duration(to: now))
     if phase == .made {
       let made = Timestamp(
@@ -149,10 +160,10 @@ package final class RequestRecord: Sendable {
   /// Delivers what has not been delivered. Called by the recorder's drain, by one thread at a time.
   func deliver() {
     // No lock is held while consumers work.
-    let (phase, start, series, isListed) = state.withLock { state in
+    let (phase, start, series, isListed, isUnderWay) = state.withLock { state in
       state.isQueued = false
-      defer { state.isListed = state.phase != .ended }
-      return (state.phase, state.start, state.series, state.isListed)
+      defer { state.isListed = state.isUnderWay }
+      return (state.phase, state.start, state.series, state.isListed, state.isUnderWay)
     }
     switch phase {
     case .ended:
@@ -162,7 +173,8 @@ package final class RequestRecord: Sendable {
       let series = recorder.metrics(of: request.direction).begin(request, at: start, listing: self)
       state.withLock { $0.series = series }
       for consumer in recorder.consumers { consumer.requestStarted(request) }
-    case .made where !isListed: recorder.metrics(of: .outbound).list(self)
+    case .made where isUnderWay && !isListed: recorder.metrics(of: .outbound).list(self)
+    case .made where !isUnderWay && isListed: recorder.metrics(of: .outbound).unlist(self)
     case .active, .made: break
     }
   }

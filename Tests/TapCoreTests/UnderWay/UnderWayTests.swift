@@ -109,6 +109,25 @@ struct UnderWayTests {
     #expect(recorder.requestCount == 0)
   }
 
+  /// An app may keep a task that it has cancelled for as long as it likes.
+  @Test func `a request that is cancelled before its start waits for none, and may begin all the same`() {
+    let record = makeRecord()
+    #expect(recorder.requestsUnderWay().map(\.wait) == [.start])
+    record.end(.cancelled)
+    #expect(recorder.requestsUnderWay().isEmpty)
+    #expect(registry.value(ofSeries: "session_tap_unstarted_requests") == 0)
+    // Nor is one listed that was cancelled before it was seen.
+    let other = makeRecord()
+    other.end(.cancelled)
+    #expect(recorder.requestsUnderWay().isEmpty)
+    #expect(registry.value(ofSeries: "session_tap_ended_requests_total{client=\"c\"}") == nil)
+    record.begin()
+    #expect(recorder.requestsUnderWay().map(\.wait) == [nil])
+    record.end(.response(statusCode: 200))
+    #expect(recorder.requestsUnderWay().isEmpty)
+    #expect(registry.value(ofSeries: "session_tap_ended_requests_total{client=\"c\"}") == 1)
+  }
+
   @Test func `what a source knows is shown, and the source is not kept`() throws {
     let now = Instant.now
     var progress = RequestProgress(wait: .redirect, statusCode: 302, lastActivity: now)
