@@ -79,7 +79,7 @@ class Reader:
         self.home, self.root, self.cwd = folder / "home", root, None
         self.home.mkdir()
         (self.home / "session-tap").symlink_to(root)
-        # What one article has built of the package, the next need not build.
+        # What the first article builds: the commands of others run it.
         (self.home / "built").mkdir()
         self.running, self._output = [], ""
 
@@ -143,7 +143,8 @@ class Reader:
                 tests = sum(path.read_text().count("@Test") for path in self.cwd.glob("Tests/**/*.swift"))
                 if f"Test run with {tests} tests" not in self._output + errors:
                     raise Wrong(f"not {tests} tests: {self._output[-1000:]}")
-        if self.cwd != self.home and not (self.cwd / ".build").exists():
+        # A build belongs to the path of its folder: another folder has its own.
+        if self.cwd.name == "shop" and not (self.cwd / ".build").exists():
             (self.cwd / ".build").symlink_to(self.home / "built")
 
     def _ends(self, text):
