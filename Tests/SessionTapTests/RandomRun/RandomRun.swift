@@ -10,9 +10,15 @@ final class RandomRun: Sendable {
   private let closed: ClosedPort
   private let load: RandomLoad
   private let cancelledBeforeResume = Atomic<Int>(0)
+  private let watch: UnderWayWatch
 
-  init(tap: URLSessionTap) throws {
-    origin = try Origin(keepsRequests: false) { RandomRequest.steps(for: $0) }
+  /// - Parameter watch: Is told of what is under way.
+  init(tap: URLSessionTap, watch: UnderWayWatch) throws {
+    self.watch = watch
+    origin = try Origin(keepsRequests: false) { request in
+      watch.arrived(request.path)
+      return RandomRequest.steps(for: request)
+    }
     closed = try ClosedPort()
     load = try RandomLoad(
       port: origin.port, closedPort: closed.port, connections: 16,
@@ -45,14 +51,20 @@ final class RandomRun: Sendable {
     var generator = SeededGenerator(seed: seed &+ UInt64(ids.lowerBound))
     let slots = DispatchSemaphore(value: Self.inFlightPerThread)
     let all = DispatchGroup()
-    var doomed: [@Sendable () -> Void] = []
+    var doomed: [() -> Void] = []
     for id in ids {
       let request = RandomRequest(id: id, cancelsEnding: cancelsEnding, using: &generator)
       slots.wait()
       all.enter()
-      let cancel = load.start(request, resumes: request.starts) {
+      watch.starts(id)
+      let cancelTask = load.start(request, resumes: request.starts) { [watch] in
+        watch.ended(id)
         slots.signal()
         all.leave()
+      }
+      let cancel = { [watch] in
+        watch.isCancelled(id)
+        cancelTask()
       }
       if !request.starts { cancelledBeforeResume.add(1, ordering: .relaxed) }
       switch request.cancel {

@@ -15,11 +15,12 @@ import TestSupport
   func `every request ends once and leaves nothing behind`(cancelsEnding: Bool) async throws {
     let count = cancelsEnding ? min(Self.requests / 2, 5_000) : Self.requests
     try ExitValues.give("RandomRunTests", count, cancelsEnding)
-    await #expect(processExitsWith: .success) {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
       let (count, cancelsEnding) = try ExitValues.take("RandomRunTests", Int.self, Bool.self)
       alarm(UInt32(clamping: 300 + count / 20))
       try await Self.run(count, cancelsEnding: cancelsEnding)
     }
+    print(String(decoding: result?.standardOutputContent ?? [], as: UTF8.self))
   }
 
   private static func run(_ count: Int, cancelsEnding: Bool) async throws {
@@ -27,8 +28,21 @@ import TestSupport
     let registry = Registry()
     let log = try RequestLog(to: .file(folder("requests.jsonl")))
     let recorder = try RequestRecorder(registry: registry, consumers: [log])
-    let unstarted = try await RandomRun(tap: URLSessionTap(recorder: recorder))
-      .run(count: count, seed: 20_261_121, cancelsEnding: cancelsEnding)
+    let underWay = UnderWayWatch()
+    let run = try RandomRun(tap: URLSessionTap(recorder: recorder), watch: underWay)
+    let watch = ScrapeWatch {
+      underWay.look { recorder.requestsUnderWay() }
+      return 0
+    }
+    let unstarted = try await run.run(count: count, seed: 20_261_121, cancelsEnding: cancelsEnding)
+    _ = await watch.end()
+    // None is listed that has ended, and none is missing that hangs.
+    let seen = underWay.seen
+    #expect(seen.faults.isEmpty)
+    #expect(seen.listed > 0 && (cancelsEnding || seen.hanging > 0))
+    print("under way: \(seen.looks) looks at \(seen.listed) requests, of which \(seen.hanging) hung")
+    print(seen.faults.prefix(9))
+    #expect(recorder.requestsUnderWay().isEmpty)
     // Foundation lets go of a loader after the app has heard of the end.
     try await Poll.until("no live loader") { recorder.requestCount == 0 }
     recorder.drain()
