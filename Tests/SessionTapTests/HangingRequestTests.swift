@@ -167,12 +167,7 @@ import TestSupport
           tap.requestsUnderWay().count { $0.wait == .response && $0.responseBodySize == 0 } == 20
         }
         kill(getpid(), SIGTERM)
-        let isCancelled = Gate()
-        try await withTaskCancellationHandler {
-          try await isCancelled.wait("the cancel")
-        } onCancel: {
-          isCancelled.open()
-        }
+        try await Gate.waitForCancel()
       }
       exit(7)
     }

@@ -132,12 +132,7 @@ import TestSupport
       struct Failed: Error {}
       @Sendable func waitForSignal() async throws {
         kill(getpid(), SIGTERM)
-        let isCancelled = Gate()
-        try await withTaskCancellationHandler {
-          try await isCancelled.wait("the cancel")
-        } onCancel: {
-          isCancelled.open()
-        }
+        try await Gate.waitForCancel()
       }
       let path = try ExitValues.take("TapEndTests.2", String.self)
       let tap = try Tap.start(.test(log: .file(path)))

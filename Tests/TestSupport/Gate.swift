@@ -52,6 +52,16 @@ package final class Gate: Sendable {
     }
     guard isOpen else { throw DeadlinePassed(what: what, seconds: seconds) }
   }
+
+  /// Waits until the task is cancelled. Throws if the deadline passes.
+  package static func waitForCancel() async throws {
+    let isCancelled = Gate()
+    try await withTaskCancellationHandler {
+      try await isCancelled.wait("the cancel")
+    } onCancel: {
+      isCancelled.open()
+    }
+  }
 }
 
 /// Distinguishes the first call from all others.
