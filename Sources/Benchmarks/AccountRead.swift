@@ -17,19 +17,20 @@ extension Benchmark {
     MeasuredLoader.nanosecondsPerConnectionRead.withLock { $0 }
   }
 
-  /// Carrying the trace of a request's place from where its task is resumed to where its loader is made.
+  /// Finding the trace of a request's place where its task is resumed, and carrying it and the request to
+  /// where its loader is made.
   static let carriedTrace = Benchmark(
     "request.trace.carried", unit: "ns", reference: "one uncontended Mutex lock and unlock",
     value: {
       let urls = (0..<100).compactMap { URL(string: "http://host.test/\($0)") }
-      let requests = urls.map { URLRequest(url: $0) }
-      let (traces, rounds) = (CarriedTraces(limit: 1_000), 1_000)
+      let requests = urls.map { URLRequest(url: $0) }.map { ($0, TaskRequest($0)) }
+      let (carried, rounds) = (CarriedRequests(limit: 1_000), 1_000)
       return TraceContext.$current.withValue(.random()) {
         Stopwatch.nanoseconds(per: rounds * requests.count) {
           for _ in 0..<rounds {
-            for request in requests {
-              traces.add(TraceContext.ofCurrentWork, for: request)
-              _ = traces.take(for: request)?.child()
+            for (request, asked) in requests {
+              carried.add(asked, in: .ofCurrentWork)
+              _ = carried.take(request).parent?.child()
             }
           }
         }

@@ -84,6 +84,7 @@ enum AllBenchmarks {
     .expositionText1000,
     .expositionTextInstructions,
     .expositionScaling,
+    .scrapeUnderWay, .underWayBytes,
     .pageHistorySample,
     .tapsLast, .tapsLastMedian, .tapsLastProcessor, .tapsResident, .tapsLeft,
     .logEncode,

@@ -108,12 +108,11 @@ public final class RequestLog: RequestObserver, RequestConsumer {
       "session_tap.requests.unfinished", count, "requests more are unfinished than have a line of their own")
   }
 
-  package func queueIsHeld(_ count: Int, for duration: Duration) {
+  package func queueIsHeld(_ unstarted: Int, for duration: Duration) {
     warn(
-      "session_tap.queue.held", count,
-      "URLSession has taken requests and does not start them: something holds the one queue of all sessions, "
-        + "such as a delegate, a protocol class or a body stream that does not return, or a cancelled task "
-        + "that waits for a lock",
+      "session_tap.queue.held", unstarted,
+      "no URLSession starts or ends a request: something holds the one queue of all sessions, such as a "
+        + "protocol class or a body stream that does not return, or a cancelled task that waits for a lock",
       for: duration)
   }
 

@@ -4,7 +4,7 @@ package import TapCore
 /// hundred.
 ///
 /// ```json
-/// {"limit_s": {"made": 30.0, "served": 30.0}, "count": 1, "unstarted": 0,
+/// {"limit_s": {"made": 30.0, "served": 30.0}, "held_s": 0.0, "count": 1, "unstarted": 0,
 ///  "oldest": [{"id": "861723004511000", "start_us": 1763717400123456,
 ///   "line": {"event": "http.client.request.waiting", "client.name": "payments", "duration_s": 42.0}}]}
 /// ```
@@ -26,7 +26,7 @@ package final class PageWaits: Sendable {
 
   package func json(at now: Instant = .now) -> [UInt8] {
     answer.bytes(at: now) {
-      let overdue = recorder.overdueRequests(atMost: Self.limit)
+      let overdue = recorder.overdueRequests(atMost: Self.limit, at: now)
       let limits = zip(["made", "served"], overdue.limits).compactMap { side, limit in
         limit.map { "\"\(side)\":\(Self.seconds($0))" }
       }
@@ -35,7 +35,8 @@ package final class PageWaits: Sendable {
         return "{\"id\":\"\(start.nanoseconds)\",\"start_us\":\(microseconds),\"line\":\(line(request))}"
       }
       return """
-        {"limit_s":{\(limits.joined(separator: ","))},"count":\(overdue.count),\
+        {"limit_s":{\(limits.joined(separator: ","))},\
+        "held_s":\(Self.seconds(overdue.heldTime ?? .zero)),"count":\(overdue.count),\
         "unstarted":\(overdue.unstartedCount),"oldest":\(JSONText.list(oldest))}
 
         """

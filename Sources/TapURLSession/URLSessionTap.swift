@@ -63,6 +63,7 @@ public final class URLSessionTap: Sendable {
   ///   - configuration: Settings for URLSessions alone.
   public init(recorder: RequestRecorder, configuration: Configuration = Configuration()) {
     (self.recorder, self.configuration) = (recorder, configuration)
+    recorder.watch(QueueProbe(Self.askQueue))
   }
 
   /// Copies a configuration so that this tap observes its sessions.
@@ -109,6 +110,16 @@ public final class URLSessionTap: Sendable {
     guard !Self.isMakingOwnSession, !classes.contains(where: isOwn), let name = client(session.configuration)
     else { return }
     install(in: session.configuration, client: name)
+  }
+
+  /// A session without requests: the way to the queue of all sessions.
+  private static let askingSession = $isMakingOwnSession.withValue(true) {
+    URLSession(configuration: .ephemeral)
+  }
+
+  /// Puts a question on the queue of all sessions: a session lists its tasks there.
+  @Sendable private static func askQueue(_ answer: @escaping @Sendable () -> Void) {
+    askingSession.getAllTasks { _ in answer() }
   }
 
   /// Whether a session is made for a tap's own requests, which are never observed.

@@ -184,6 +184,13 @@ struct PageWaitsTests {
         #expect(try await browser.seen().contains("URLSession has taken it and has not started it"))
         withExtendedLifetime(taken) {}
         taken = []
+        // The app's requests wait themselves, so that none is known.
+        driver.recorder.watch(QueueProbe { _ in })
+        let none =
+          "/^URLSession starts no requests, since [\\d:]{8}: something holds the queue of all sessions\\.$/"
+        try await browser.wait("\(none).test($('waits-title').textContent)")
+        #expect(try await browser.holds("$('waits-part').className !== 'quiet'"))
+        driver.recorder.watch(QueueProbe { $0() })
         try await browser.wait("!$('waits-part').checkVisibility()")
         #expect(browser.complaints == [])
       }
@@ -201,10 +208,11 @@ struct PageWaitsTests {
         text = try (try? container.decode(String.self)) ?? "\(container.decode(Double.self))"
       }
     }
-    let limits: [String: Double], count: Int, unstarted: Int, oldest: [Listed]
+    let limits: [String: Double], held: Double, count: Int, unstarted: Int, oldest: [Listed]
 
     private enum CodingKeys: String, CodingKey {
       case limits = "limit_s"
+      case held = "held_s"
       case count, unstarted, oldest
     }
   }
@@ -234,6 +242,7 @@ struct PageWaitsTests {
     var answer = try JSONDecoder().decode(Answer.self, from: Data(waits.json(at: later)))
     #expect((answer.count, answer.unstarted, answer.oldest.count) == (149, 0, 100))
     #expect(answer.limits == ["made": 0.001, "served": 0.001])
+    #expect(answer.held == 0)
     #expect(answer.oldest.map { $0.line["url.template"]?.text } == (1...100).map { "\"/{\($0)}" })
     #expect(Set(answer.oldest.map(\.id)).count == 100)
     let line = answer.oldest[0].line

@@ -122,44 +122,44 @@ import TestSupport
   }
 
   @Test func `a trace is carried to the loader that was asked for, once`() throws {
-    let (traces, trace) = (CarriedTraces(limit: 10), TraceContext.random())
+    let (carried, trace) = (CarriedRequests(limit: 10), TraceContext.random())
     let (one, other) = (try request(), try request())
-    traces.add(trace, for: one)
-    #expect(traces.take(for: other) == nil)
+    carried.add(TaskRequest(one), in: trace)
+    #expect(carried.take(other).parent == nil)
     let copy = one
-    #expect(traces.take(for: copy) == trace)
-    #expect(traces.take(for: one) == nil)
+    #expect(carried.take(copy).parent == trace)
+    #expect(carried.take(one).parent == nil)
   }
 
   @Test func `what is pending of one value has a trace if all of it has the same`() throws {
-    let (traces, request) = (CarriedTraces(limit: 10), try request())
+    let (carried, request) = (CarriedRequests(limit: 10), try request())
     let (one, other) = (TraceContext.random(), TraceContext.random())
     let cases: [([TraceContext?], TraceContext?)] = [
       ([one, one], one), ([one, other], nil), ([one, nil], nil), ([nil, one], nil),
     ]
     for (pending, expected) in cases {
-      for trace in pending { traces.add(trace, for: request) }
-      #expect(traces.take(for: request) == expected)
-      #expect(traces.take(for: request) == expected)
+      for trace in pending { carried.add(TaskRequest(request), in: trace) }
+      #expect(carried.take(request).parent == expected)
+      #expect(carried.take(request).parent == expected)
     }
     // It is over with the last of them.
-    traces.add(one, for: request)
-    traces.add(other, for: request)
-    _ = traces.take(for: request)
-    traces.add(one, for: request)
-    #expect(traces.take(for: request) == nil)
-    #expect(traces.take(for: request) == nil)
-    traces.add(one, for: request)
-    #expect(traces.take(for: request) == one)
+    carried.add(TaskRequest(request), in: one)
+    carried.add(TaskRequest(request), in: other)
+    _ = carried.take(request)
+    carried.add(TaskRequest(request), in: one)
+    #expect(carried.take(request).parent == nil)
+    #expect(carried.take(request).parent == nil)
+    carried.add(TaskRequest(request), in: one)
+    #expect(carried.take(request).parent == one)
   }
 
   @Test func `where loaders are asked for and not made, nothing is carried any more, nor kept`() throws {
-    let (traces, trace) = (CarriedTraces(limit: 3), TraceContext.random())
+    let (carried, trace) = (CarriedRequests(limit: 3), TraceContext.random())
     let requests = try (0..<5).map { try request("http://host.test/\($0)") }
-    for request in requests { traces.add(trace, for: request) }
-    #expect(requests.allSatisfy { traces.take(for: $0) == nil })
-    #expect(traces.pendingCount == 0)
-    traces.add(trace, for: requests[0])
-    #expect(traces.take(for: requests[0]) == nil)
+    for request in requests { carried.add(TaskRequest(request), in: trace) }
+    #expect(requests.allSatisfy { carried.take($0).parent == nil })
+    #expect(carried.pendingCount == 0)
+    carried.add(TaskRequest(requests[0]), in: trace)
+    #expect(carried.take(requests[0]).parent == nil)
   }
 }

@@ -82,7 +82,7 @@ import TestSupport
     let metricsClass: AnyClass = try #require(configuration.protocolClasses?.first)
     let context = try #require(ProtocolClasses.context(of: metricsClass))
     let isAccepted = context.accepts(
-      URLRequest(url: try #require(URL(string: request.url))), in: nil)
+      TaskRequest(URLRequest(url: try #require(URL(string: request.url)))), in: nil)
     #expect(isAccepted == (request.url == "http://chosen.test/"))
     #expect(context.seesAllRequests == request.isKnown)
   }

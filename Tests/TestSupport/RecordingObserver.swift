@@ -3,7 +3,8 @@ package final class RecordingObserver: RequestConsumer {
   private let state = Watched(
     (
       started: [RequestDescription](), ended: [RequestObservation](), waits: [RequestUnderWay](),
-      unfinished: [RequestUnderWay](), moreUnfinished: 0
+      unfinished: [RequestUnderWay](), moreUnfinished: 0,
+      heldQueues: [(unstarted: Int, duration: Duration)]()
     ))
 
   package init() {}
@@ -13,6 +14,7 @@ package final class RecordingObserver: RequestConsumer {
   package var waits: [RequestUnderWay] { state.state.waits }
   package var unfinished: [RequestUnderWay] { state.state.unfinished }
   package var moreUnfinished: Int { state.state.moreUnfinished }
+  package var heldQueues: [(unstarted: Int, duration: Duration)] { state.state.heldQueues }
 
   package func requestStarted(_ request: RequestDescription) { state.change { $0.started.append(request) } }
 
@@ -25,6 +27,10 @@ package final class RecordingObserver: RequestConsumer {
   }
 
   package func requestsAreUnfinished(_ count: Int) { state.change { $0.moreUnfinished += count } }
+
+  package func queueIsHeld(_ unstarted: Int, for duration: Duration) {
+    state.change { $0.heldQueues.append((unstarted, duration)) }
+  }
 
   package func waitForWaits(_ count: Int) async throws {
     try await state.wait("wait number \(count)") { $0.waits.count >= count }

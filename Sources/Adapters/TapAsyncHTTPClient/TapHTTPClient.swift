@@ -76,7 +76,10 @@ public struct TapHTTPClient: Sendable {
     do {
       var response = try await client.execute(request, deadline: deadline, logger: logger)
       let body = ObservedBody(of: response, to: request, exchange)
-      if body.length != 0 { response.body = .stream(body) }
+      if body.length != 0 {
+        active.responseBegan(statusCode: Int(response.status.code))
+        response.body = .stream(body)
+      }
       return response
     } catch {
       exchange.fail(error)

@@ -39,6 +39,7 @@ public struct TapMiddleware<Context: RequestContext>: RouterMiddleware {
       var response = try await ServiceContext.withTrace(observed.trace) { try await next(request, context) }
       let (status, headers, body) = (response.status.code, inbound.kept(response.headers), response.body)
       response.body = ResponseBody(contentLength: body.contentLength) { writer in
+        observed.responseBegan(statusCode: status)
         try await body.write(writer)
         observed.end(
           statusCode: status, route: context.route, responseBodySize: body.contentLength,

@@ -104,12 +104,15 @@ private final class Connection: Sendable {
 
   func note(status: Int, route: String?, bodySize: Int, headers: HTTPFields = HTTPFields()) {
     let headers = inbound.kept(headers)
-    exchange.withLock { exchange in
+    let request = exchange.withLock { exchange in
       exchange?.status = status
       exchange?.route = route
       exchange?.bodySize = bodySize
       exchange?.headers = headers
+      return exchange?.request
     }
+    // What follows is Hummingbird's: it writes the response.
+    request?.responseBegan(statusCode: status)
   }
 
   /// Counts the bytes of a body of unknown length as they are written.

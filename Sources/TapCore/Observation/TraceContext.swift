@@ -141,7 +141,8 @@ extension TraceContext {
   /// there is none. The new trace is sampled as the newest tap with a `Tap.Configuration.traceSamplingRate`
   /// has it, or not at all.
   public static func next() -> TraceContext {
-    RequestRecorder.newestTracer?.beginClientSpan() ?? (current ?? RequestRecorder.traceElsewhere)?.child()
+    let (tracer, findTrace) = RequestRecorder.newestTracing
+    return tracer?.beginClientSpan() ?? (current ?? findTrace?())?.child()
       ?? .random(samplingRate: RequestRecorder.newestSamplingRate)
   }
 
@@ -156,14 +157,15 @@ extension TraceContext {
 
   /// The trace of a request that was made within another one.
   package static func next(in parent: TraceContext) -> TraceContext {
-    RequestRecorder.newestTracer?.beginClientSpan(in: parent) ?? parent.child()
+    RequestRecorder.newestTracing.tracer?.beginClientSpan(in: parent) ?? parent.child()
   }
 
   /// The trace that a request which is made here belongs to, if there is one: the tracer's, ``current``, or
   /// what an adapter finds.
   package static var ofCurrentWork: TraceContext? {
-    if let tracer = RequestRecorder.newestTracer { return tracer.currentTrace }
-    return current ?? RequestRecorder.traceElsewhere
+    let (tracer, findTrace) = RequestRecorder.newestTracing
+    if let tracer { return tracer.currentTrace }
+    return current ?? findTrace?()
   }
 }
 

@@ -27,7 +27,7 @@ package final class RequestMetrics: Sendable {
   }
 
   /// Counts a request as active that has not ended, and lists it.
-  func begin(
+  package func begin(
     _ request: borrowing RequestDescription, at start: Instant, listing record: RequestRecord
   ) -> RequestSeries {
     let isReported =

@@ -25,8 +25,9 @@ package protocol RequestConsumer: RequestObserver, AnyObject {
   func requestIsUnfinished(_ request: RequestUnderWay)
   /// So many more requests are unfinished as the process ends. Does nothing by default.
   func requestsAreUnfinished(_ count: Int)
-  /// For so long URLSession has not started requests that it has taken. Does nothing by default.
-  func queueIsHeld(_ count: Int, for duration: Duration)
+  /// For so long the queue of all URLSessions has not run, and so many requests that URLSession has taken
+  /// are not started. Does nothing by default.
+  func queueIsHeld(_ unstarted: Int, for duration: Duration)
   /// The calls of a batch have been made. Does nothing by default.
   func batchEnded()
   /// Wakes a thread of its own that the system refused before. Does nothing by default.
@@ -37,7 +38,7 @@ extension RequestConsumer {
   package func requestWaits(_ request: RequestUnderWay) {}
   package func requestIsUnfinished(_ request: RequestUnderWay) {}
   package func requestsAreUnfinished(_ count: Int) {}
-  package func queueIsHeld(_ count: Int, for duration: Duration) {}
+  package func queueIsHeld(_ unstarted: Int, for duration: Duration) {}
   package func batchEnded() {}
   package func wakeIfRefused() {}
 }

@@ -39,12 +39,17 @@ public final class RequestRecorder: Sendable {
     var findTrace: (@Sendable () -> TraceContext?)?
   }
   private static let newest = Mutex(Newest())
-  /// The tracer of the newest recorder that has one.
-  static var newestTracer: (any RequestTracer)? { newest.withLock { $0.withTracer }?.tracer }
-  /// The trace that an adapter finds.
-  static var traceElsewhere: TraceContext? { newest.withLock { $0.findTrace }?() }
+  /// There has been a tracer or a finder: most processes have none, and need no lock to know it.
+  private static let hasTracing = Atomic(false)
+  /// The tracer of the newest recorder that has one, and what finds an adapter's trace.
+  static var newestTracing: (tracer: (any RequestTracer)?, findTrace: (@Sendable () -> TraceContext?)?) {
+    guard hasTracing.load(ordering: .relaxed) else { return (nil, nil) }
+    let (recorder, findTrace) = newest.withLock { ($0.withTracer, $0.findTrace) }
+    return (recorder?.tracer, findTrace)
+  }
   static func setTraceElsewhere(_ find: @escaping @Sendable () -> TraceContext?) {
     newest.withLock { $0.findTrace = find }
+    hasTracing.store(true, ordering: .relaxed)
   }
   /// The rate of the newest recorder that samples traces.
   static var newestSamplingRate: Double { newest.withLock { $0.withSampling }?.traceSamplingRate ?? 0 }
@@ -97,7 +102,7 @@ public final class RequestRecorder: Sendable {
       // In order, and each is released while it is in the processor's cache.
       batch.reverse()
       while let request = batch.popLast() { request.deliver() }
-      turn.next = min(turn.next, reporter.reportWaits(at: .now))
+      turn.next = min(turn.next, reporter.reportWaits(isUsed: !isEmpty, at: .now))
       // An empty batch wakes no thread of theirs.
       if !isEmpty { for consumer in allConsumers { consumer.batchEnded() } }
     }
@@ -107,10 +112,16 @@ public final class RequestRecorder: Sendable {
       if tracer != nil { newest.withTracer = self }
       if traceSamplingRate > 0 { newest.withSampling = self }
     }
+    if tracer != nil { Self.hasTracing.store(true, ordering: .relaxed) }
     try registry.counter(
       "session_tap_refused_threads_total",
       help: "Starts of a thread that the system refused, as at a limit of tasks. Each is tried again."
     ) { Double(BackgroundThread.refusedCount) }
+    try registry.gauge(
+      "session_tap_queue_held_seconds",
+      help: "For how long the queue of all URLSessions has not run what was put on it, 0 while it does.",
+      unit: "seconds"
+    ) { reporter.heldTime().seconds }
     try registry.gauge(
       "session_tap_unstarted_requests",
       help: "Requests that URLSession has taken and not started: something holds the queue of all sessions."
@@ -174,10 +185,13 @@ public final class RequestRecorder: Sendable {
   /// The requests that wait for longer than the limits of their directions, whether reported yet or not.
   ///
   /// - Parameter count: The most requests that are listed.
-  package func overdueRequests(atMost count: Int) -> OverdueRequests {
+  package func overdueRequests(atMost count: Int, at now: Instant) -> OverdueRequests {
     drain()
-    return reporter.overdue(atMost: count)
+    return reporter.overdue(atMost: count, at: now)
   }
+
+  /// Has the queue of all URLSessions watched: whether it is held is a metric, and reported.
+  package func watch(_ probe: QueueProbe) { reporter.watch(probe) }
 
   /// Reports each request that has not ended, since the process ends: once.
   package func reportUnfinished() {

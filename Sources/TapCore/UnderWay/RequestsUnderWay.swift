@@ -37,21 +37,19 @@ struct RequestsUnderWay {
     var requests: [Listed] = []
     /// Those that are reported soon.
     var soon: [RequestRecord] = []
-    /// How many requests have not been started, and since when the oldest of them waits.
-    var unstarted: (count: Int, oldest: Instant)?
   }
 
   /// What has waited for so long that it is reported, as it is now.
   struct Overdue {
-    /// How many requests there are: those that have not been started count from when the queue counts as
-    /// held.
+    /// How many requests there are: those that have not been started count after ``heldLimit``.
     var count = 0
     var unstartedCount = 0
     /// The oldest of them, oldest first.
     var oldest: [Listed] = []
   }
 
-  /// How long requests wait before the queue of all sessions counts as held.
+  /// After how long a queue that does not run, or starts nothing, counts as held, if requests may wait that
+  /// long.
   static let heldLimit = Duration.seconds(5)
 
   /// Nanoseconds, `nil` for no reports.
@@ -61,8 +59,6 @@ struct RequestsUnderWay {
   private let preparation: Int64
   private var active: [ObjectIdentifier: Active] = [:]
   private var unstarted: [ObjectIdentifier: Unstarted] = [:]
-  /// When those that have not started are reported next.
-  private var heldReport = Instant.never
   /// The earliest of all reports, or earlier.
   private(set) var nextReport = Instant.never
 
@@ -88,9 +84,7 @@ struct RequestsUnderWay {
 
   /// A request that has not begun.
   mutating func add(_ record: RequestRecord, at now: Instant) {
-    if unstarted.isEmpty { heldReport = heldLimit.map { now.advanced(by: .nanoseconds($0)) } ?? .never }
     unstarted[ObjectIdentifier(record)] = Unstarted(record: record, start: now)
-    nextReport = min(nextReport, heldReport)
   }
 
   mutating func remove(_ record: RequestRecord) {
@@ -101,7 +95,7 @@ struct RequestsUnderWay {
 
   /// Nothing is under way any more. The memory of many requests goes with them.
   private mutating func reset() {
-    (heldReport, nextReport) = (.never, .never)
+    nextReport = .never
     if active.capacity > 1_024 { active = [:] }
     if unstarted.capacity > 1_024 { unstarted = [:] }
   }
@@ -109,7 +103,7 @@ struct RequestsUnderWay {
   /// What is to be reported now. Each wait is reported at the limit, and at each doubling of it.
   mutating func takeReports(at now: Instant) -> Reports {
     var reports = Reports()
-    guard let limit, let heldLimit, nextReport <= now else { return reports }
+    guard let limit, nextReport <= now else { return reports }
     removeReleased()
     for (id, request) in active where request.next(preparation) <= now {
       active[id]?.isPrepared = request.report > now
@@ -122,18 +116,7 @@ struct RequestsUnderWay {
       }
     }
     reports.requests.sort { $0.start < $1.start }
-    if let oldest = unstarted.values.map(\.start).min() {
-      let age = max(0, now.nanoseconds - oldest.nanoseconds)
-      if heldReport <= now, age >= heldLimit {
-        reports.unstarted = (unstarted.count, oldest)
-        heldReport = now.advanced(by: .nanoseconds(age))
-      } else if heldReport <= now {
-        heldReport = oldest.advanced(by: .nanoseconds(heldLimit))
-      }
-    } else {
-      heldReport = .never
-    }
-    nextReport = active.values.reduce(heldReport) { min($0, $1.next(preparation)) }
+    nextReport = active.values.reduce(.never) { min($0, $1.next(preparation)) }
     return reports
   }
 

@@ -5,6 +5,7 @@ final class UnderWayReporter: Sendable {
   private let metrics: [RequestMetrics]
   private let consumers: [any RequestConsumer]
   private let unfinished = Atomic(-1)
+  private let probe = Mutex<QueueProbe?>(nil)
 
   /// The most requests that are reported as unfinished, each by itself.
   static let unfinishedLimit = 1_000
@@ -38,24 +39,35 @@ final class UnderWayReporter: Sendable {
   /// What has waited for so long that it is reported, as it is now.
   ///
   /// - Parameter count: The most requests that are listed.
-  func overdue(atMost count: Int) -> OverdueRequests {
-    let overdue = metrics.map { $0.overdue(atMost: count, at: .now) }
+  func overdue(atMost count: Int, at now: Instant) -> OverdueRequests {
+    let overdue = metrics.map { $0.overdue(atMost: count, at: now) }
     let oldest = overdue.flatMap(\.oldest).sorted { $0.start < $1.start }.prefix(count)
     Looks(at: oldest.map(\.record)).wait(until: .now.advanced(by: Self.lookTime))
-    let now = Instant.now
+    let now = max(now, .now)
+    let held = heldTime(at: now)
     return OverdueRequests(
-      limits: metrics.map(\.waitingLimit), count: overdue.reduce(0) { $0 + $1.count },
+      limits: metrics.map(\.waitingLimit), heldTime: held >= RequestsUnderWay.heldLimit ? held : nil,
+      count: overdue.reduce(0) { $0 + $1.count },
       unstartedCount: overdue.reduce(0) { $0 + $1.unstartedCount },
       oldest: oldest.compactMap { listed in
         listed.record.underWay(since: listed.start, at: now).map { (listed.start, $0) }
       })
   }
 
+  /// Has the queue of all URLSessions watched by a probe.
+  func watch(_ probe: QueueProbe) { self.probe.withLock { $0 = probe } }
+
+  /// For how long that queue has not run what was put on it; 0 while it does, and if none is watched.
+  func heldTime(at now: Instant = .now) -> Duration {
+    probe.withLock { $0 }?.heldTime(at: now) ?? .zero
+  }
+
   /// Reports what has waited for too long. Called by the drain.
   ///
+  /// - Parameter isUsed: Whether requests have begun or ended since the last call.
   /// - Returns: When the next one is due.
-  func reportWaits(at now: Instant) -> Instant {
-    var earliest = Instant.never
+  func reportWaits(isUsed: Bool, at now: Instant) -> Instant {
+    var (earliest, isUsed) = (Instant.never, isUsed)
     for metrics in metrics {
       let (reports, next) = metrics.takeReports(at: now)
       earliest = min(earliest, next)
@@ -63,11 +75,21 @@ final class UnderWayReporter: Sendable {
       for listed in reports.requests {
         guard let request = listed.record.underWay(since: listed.start, at: now) else { continue }
         for consumer in consumers { consumer.requestWaits(request) }
+        isUsed = true
       }
-      guard let (count, oldest) = reports.unstarted else { continue }
-      for consumer in consumers { consumer.queueIsHeld(count, for: oldest.duration(to: now)) }
     }
-    return earliest
+    return min(earliest, reportHeldQueue(isUsed: isUsed, at: now))
+  }
+
+  private func reportHeldQueue(isUsed: Bool, at now: Instant) -> Instant {
+    guard let made = metrics.first, let limit = made.waitingLimit, let probe = probe.withLock({ $0 })
+    else { return .never }
+    let (held, next) = probe.turn(isUsed: isUsed, limit: min(limit, RequestsUnderWay.heldLimit), at: now)
+    if let held {
+      let count = made.waitingForStart?.count ?? 0
+      for consumer in consumers { consumer.queueIsHeld(count, for: held) }
+    }
+    return next
   }
 
   /// How many requests were under way when the tap ended, 0 before.
@@ -110,6 +132,8 @@ private final class Looks: Sendable {
 package struct OverdueRequests: Sendable {
   /// Of the requests that the app makes, and of those that it serves.
   package let limits: [Duration?]
+  /// For how long the queue of all URLSessions has been held, `nil` unless it counts as held.
+  package let heldTime: Duration?
   package let count: Int
   /// How many of them URLSession has not started: 0 unless the queue of all sessions counts as held.
   package let unstartedCount: Int

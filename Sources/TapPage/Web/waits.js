@@ -1,14 +1,15 @@
 // What hangs: the requests that wait for longer than the limits of their directions, the oldest hundred. The
 // process lists them at each refresh.
-const waits = { lines: [], count: 0, unstarted: 0, limits: {}, trouble: "", seen: new Map() };
+const waits = { lines: [], count: 0, unstarted: 0, heldSince: 0, limits: {}, trouble: "", seen: new Map() };
 
 async function readWaits() {
   try {
-    const { limit_s: limits, count, unstarted, oldest } = await get("page/waits").then(answer => answer.json());
+    const { limit_s: limits, held_s: held, count, unstarted, oldest } = await get("page/waits").then(answer => answer.json());
     const seen = new Map(oldest.map(({ id }) => [id, (waits.seen.get(id) || 0) + 1]));
-    Object.assign(waits, { lines: oldest.map(waitingLine), count, unstarted, limits, trouble: "", seen });
+    Object.assign(waits, { lines: oldest.map(waitingLine), count, unstarted, limits, trouble: "", seen,
+      heldSince: held > 0 ? Date.now() - 1000 * held : 0 });
   } catch (error) {
-    Object.assign(waits, { lines: [], count: 0, unstarted: 0, trouble: error.message });
+    Object.assign(waits, { lines: [], count: 0, unstarted: 0, heldSince: 0, trouble: error.message });
   }
 }
 
@@ -47,7 +48,8 @@ function age(time) {
 const waitingName = line => line.party.path ? pathOf(line.party)
   : line.of("url.full") || line.of("url.path") ? nameOf(line) : `${line.party.method} to ${line.party.host || "no route"}`;
 const waitingWords = line => isMoving(line) ? "is under way" : `waits ${WAITS[waitOf(line)]?.[0] || ""}`.trim();
-const beginOf = ({ start }) => dateAndTime(start).slice(11, 19);
+const clockOf = time => dateAndTime(time).slice(11, 19);
+const beginOf = ({ start }) => clockOf(start);
 
 function progressOf(line) {
   const isMade = line.party.side === "made", idle = idleOf(line);
@@ -69,8 +71,10 @@ const hasMore = () => waits.count > waits.lines.length;
 function waitingSentence(hanging) {
   if (waits.trouble) return `What hangs is unknown: ${waits.trouble}.`;
   const [unstarted, others] = [true, false].map(is => hanging.filter(line => (waitOf(line) === "start") === is)), said = [];
-  if (waits.unstarted) said.push(`URLSession has not started ${plural(waits.unstarted, "request")}`
-    + `${unstarted.length ? `, since ${beginOf(unstarted[0])}` : ""}: something holds the queue of all sessions.`);
+  const heldSince = waits.heldSince || unstarted[0]?.start;
+  if (waits.unstarted || waits.heldSince) said.push(
+    `URLSession ${waits.unstarted ? `has not started ${plural(waits.unstarted, "request")}` : "starts no requests"}`
+    + `${heldSince ? `, since ${clockOf(heldSince)}` : ""}: something holds the queue of all sessions.`);
   if (others.length) said.push(`${hasMore() ? "At least " : ""}${plural(others.length, "request")} ${others.length === 1 ? "has" : "have"}`
     + ` waited over ${limitOf(others)}: ${`${waitingName(others[0])} ${WAITS[waitOf(others[0])]?.[0] || ""}`.trim()}, since ${beginOf(others[0])}.`);
   return said.join(" ");
@@ -84,7 +88,7 @@ function waiting() {
   fill("more-waits", more);
   setText($("waits-title"), sentence);
   $("waits-part").hidden = !sentence;
-  $("waits-part").className = hanging.length ? "" : "quiet";
+  $("waits-part").className = hanging.length || waits.heldSince ? "" : "quiet";
   $("more-waits-part").hidden = !more.length;
   if (more.length) setText($("more-waits-words"), `${plural(more.length, hanging.length ? "more request" : "request")} under way for over ${limitOf(more)}`
     + (hasMore() ? `: the oldest of ${number(waits.count)} are here` : more.length === 1 ? `: ${waitingName(more[0])}, ${progressOf(more[0])}` : ""));

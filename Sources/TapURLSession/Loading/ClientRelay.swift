@@ -19,9 +19,8 @@ final class ClientRelay: NSObject, URLProtocolClient {
 
   /// - Parameter trace: Within which the app resumed the task, if that is known.
   init(
-    to original: any URLProtocolClient, request: URLRequest, in trace: TraceContext?, context: TapContext
+    to original: any URLProtocolClient, _ asked: TaskRequest, in trace: TraceContext?, context: TapContext
   ) {
-    let asked = TaskRequest(request)
     (self.original, self.context, method) = (original, context, asked.method)
     progress = TransferProgress(
       method: method, isSecure: asked.url.hasPrefix("https:"), curl: context.curl)
@@ -54,11 +53,6 @@ final class ClientRelay: NSObject, URLProtocolClient {
     let limit = curl.connectionLimit(of: task)
     progress.follow(loader, on: curl.queue(of: task), isCounted: limit != nil)
     if let limit { context.count.enter(limit: limit, at: now) }
-  }
-
-  /// The task's protocol goes away. After a challenge Foundation has another serve the task: it was answered.
-  func leaveTask() {
-    progress.state.withLock { if $0.challenge == .open { $0.challenge = .answered } }
   }
 
   /// The app has suspended the task.

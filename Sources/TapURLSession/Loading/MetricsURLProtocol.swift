@@ -24,14 +24,14 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
     set { super.client = newValue }
   }
 
-  deinit { relay?.leaveTask() }
+  deinit { relay?.progress.leave() }
 
   override class func canInit(with request: URLRequest) -> Bool {
     // Runs under a lock of the whole process: ask, and touch no session.
     guard let context else { return false }
-    let trace = TraceContext.ofCurrentWork
-    guard context.accepts(request, in: trace) else { return false }
-    CarriedTraces.shared.add(trace, for: request)
+    let (asked, trace) = (TaskRequest(request), TraceContext.ofCurrentWork)
+    guard context.accepts(asked, in: trace) else { return false }
+    CarriedRequests.shared.add(asked, in: trace)
     return true
   }
 
@@ -45,9 +45,9 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
     let request = task.originalRequest ?? URLRequest(url: URL(fileURLWithPath: "/"))
     super.init(request: request, cachedResponse: cachedResponse, client: client)
     self.task = task
-    let trace = CarriedTraces.shared.take(for: request)
+    let (asked, trace) = CarriedRequests.shared.take(request)
     guard let context = Self.context, let originalClient = super.client else { return }
-    let relay = ClientRelay(to: originalClient, request: request, in: trace, context: context)
+    let relay = ClientRelay(to: originalClient, asked, in: trace, context: context)
     guard let loaderClass = context.loader(for: request) else { return }
     loader = loaderClass.init(task: task, cachedResponse: cachedResponse, client: relay)
     self.relay = relay

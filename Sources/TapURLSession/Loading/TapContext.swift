@@ -71,12 +71,12 @@ final class TapContext: Sendable {
   /// casts its loader to the native class, and other schemes have no metrics here.
   ///
   /// - Parameter trace: Within which the app asks.
-  func accepts(_ request: URLRequest, in trace: TraceContext?) -> Bool {
+  func accepts(_ asked: TaskRequest, in trace: TraceContext?) -> Bool {
     if clients.isEmpty {
       warn()
       return false
     }
-    let asked = TaskRequest(request)
+    let request = asked.request
     let isRecorded = clients.contains { records(asked, for: $0) }
     let isOurs = asked.url.hasPrefix("http:") || asked.url.hasPrefix("https:")
     if isRecorded, isOurs, loader(for: request) != nil { return true }
@@ -183,21 +183,6 @@ final class TapContext: Sendable {
       refused.record.begin(at: now)
       refused.record.end(.failure(.unsupportedURL, statusCode: nil), at: now)
     }
-  }
-}
-
-/// The request of a task, and what is read of it: once, since each of Foundation's getters makes a copy.
-struct TaskRequest {
-  let request: URLRequest
-  let url: String
-  let method: String
-  let server: URLAuthority?
-
-  init(_ request: URLRequest) {
-    self.request = request
-    url = request.url?.absoluteString ?? ""
-    method = request.httpMethod ?? "GET"
-    server = URLAuthority(url)
   }
 }
 

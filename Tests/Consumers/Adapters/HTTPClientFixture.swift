@@ -59,6 +59,9 @@ struct ClientFixture: Sendable {
       .split(separator: "\n").filter { !$0.hasPrefix("#") }
   }
 
+  /// What the requests that have not ended wait for.
+  var waits: [RequestWait?] { tap.requestsUnderWay().map(\.wait) }
+
   /// How many requests have ended by now.
   var endCount: Int {
     let line = samples.first { $0.hasPrefix("session_tap_ended_requests_total") }

@@ -54,12 +54,17 @@ import Tracing
   }
 
   @Test func `a body without a length is counted as it passes, part by part`() async throws {
-    let (head, first) = (Event(), Event())
+    let (asked, begin, head, first) = (Event(), Event(), Event(), Event())
     try await withClient(answering: [
-      .text("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"), .wait(head),
+      .open(asked), .wait(begin), .text("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"), .wait(head),
       .text("3\r\nabc\r\n"), .wait(first), .text("4\r\ndefg\r\n0\r\n\r\n"),
     ]) { fixture in
-      let response = try await fixture.get()
+      async let answer = fixture.get()
+      await asked.wait()
+      #expect(fixture.waits == [.response])
+      begin.open()
+      let response = try await answer
+      #expect(fixture.waits == [.body])
       head.open()
       var parts = response.body.makeAsyncIterator()
       #expect(try await parts.next() == ByteBuffer(string: "abc"))
@@ -69,7 +74,7 @@ import Tracing
       #expect(fixture.endCount == 0)
       #expect(try await parts.next() == nil)
       let end = try await fixture.end()
-      #expect(end.responseBodySize == 7)
+      #expect(end.responseBodySize == 7 && fixture.waits.isEmpty)
     }
   }
 

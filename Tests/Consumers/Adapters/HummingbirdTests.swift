@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import NIOCore
 import SessionTap
 import TapCore
 import TapHummingbird
@@ -108,5 +109,40 @@ import Testing
     }
     #expect(ends.first?.request.headers == ["accept": "text/plain"])
     #expect(ends.first?.responseHeaders == ["x-served-by": "a7, b8"])
+  }
+
+  @Test(arguments: Way.allCases)
+  func `a request waits for its handler, then for its caller`(way: Way) async throws {
+    let tap = try Tap(.observed(by: Seen()))
+    let (isServed, mayRespond, isWritten, mayEnd) = (Event(), Event(), Event(), Event())
+    let router = Router()
+    if way == .middleware { router.add(middleware: TapMiddleware(inbound: tap.inbound)) }
+    router.get("slow") { _, _ in
+      isServed.open()
+      await mayRespond.wait()
+      return Response(
+        status: .accepted,
+        body: ResponseBody { writer in
+          try await writer.write(ByteBuffer(string: "a part"))
+          isWritten.open()
+          await mayEnd.wait()
+          try await writer.finish(nil)
+        })
+    }
+    let app: any ApplicationProtocol =
+      way == .server ? Application(router: router, observedBy: tap.inbound) : Application(router: router)
+    try await app.test(.ahc(.http)) { client in
+      async let response = client.execute(uri: "/slow", method: .get)
+      await isServed.wait()
+      #expect(tap.requestsUnderWay().map(\.wait) == [.handler])
+      mayRespond.open()
+      await isWritten.wait()
+      let known = try #require(tap.requestsUnderWay().first)
+      #expect(known.wait == .client && known.statusCode == 202)
+      mayEnd.open()
+      let answer = try await response
+      #expect(answer.status == .accepted && String(buffer: answer.body) == "a part")
+    }
+    #expect(tap.requestsUnderWay().isEmpty)
   }
 }

@@ -27,7 +27,7 @@ import TestSupport
     let sum = "http_server_request_duration_seconds_sum"
     let others = [
       sum, "http_client_", "session_tap_started", "session_tap_series_overflow", "session_tap_refused",
-      "_unstarted_request", "session_tap_unfinished",
+      "_unstarted_request", "session_tap_queue_held", "session_tap_unfinished",
     ]
     let lines = registry.lines.filter { line in !others.contains(where: line.contains) }
     #expect(

@@ -65,6 +65,9 @@ struct RequestMetricsTests {
         # HELP session_tap_oldest_unstarted_request_seconds For how long the oldest of them has waited, 0 without any.
         # TYPE session_tap_oldest_unstarted_request_seconds gauge
         session_tap_oldest_unstarted_request_seconds 0
+        # HELP session_tap_queue_held_seconds For how long the queue of all URLSessions has not run what was put on it, 0 while it does.
+        # TYPE session_tap_queue_held_seconds gauge
+        session_tap_queue_held_seconds 0
         # HELP session_tap_refused_threads_total Starts of a thread that the system refused, as at a limit of tasks. Each is tried again.
         # TYPE session_tap_refused_threads_total counter
         session_tap_refused_threads_total 0

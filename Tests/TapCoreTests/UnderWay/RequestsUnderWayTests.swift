@@ -63,36 +63,26 @@ struct RequestsUnderWayTests {
     #expect(table.nextReport > at(2))
   }
 
-  @Test func `a held queue is reported once for all, until it goes on`() {
+  @Test func `requests that have not started wait for no report, and leave once they are released`() {
     var records = (0..<3).map { _ in makeRecord() }
     // From then on nothing else has them.
     recorder.drain()
     var table = RequestsUnderWay(limit: .seconds(30))
     for (place, record) in records.enumerated() { table.add(record, at: at(place)) }
-    func reports(_ seconds: ClosedRange<Int>) -> [Int: [Int64]] {
-      var reports: [Int: [Int64]] = [:]
-      for second in seconds {
-        let taken = table.takeReports(at: at(second))
-        #expect(taken.requests.isEmpty)
-        if let held = taken.unstarted {
-          reports[second] = [Int64(held.count), held.oldest.duration(to: at(second)).components.seconds]
-        }
-      }
-      return reports
+    #expect(table.nextReport == .never)
+    #expect(table.overdue(atMost: 9, at: Instant(nanoseconds: 4_999_999_999)).count == 0)
+    do {
+      let overdue = table.overdue(atMost: 2, at: at(5))
+      #expect((overdue.count, overdue.unstartedCount) == (3, 3))
+      #expect(overdue.oldest.map(\.start) == [at(0), at(1)])
     }
-    #expect(reports(0...25) == [5: [3, 5], 10: [3, 10], 20: [3, 20]])
     table.begin(records[0], at: at(25), in: series, isReported: false)
     #expect(table.waitingForStart?.count == 2)
-    // The oldest of the others has waited since second 1.
-    #expect(reports(26...80) == [40: [2, 39], 79: [2, 78]])
+    #expect(table.waitingForStart?.oldest == at(1))
     records.removeSubrange(1...)
     table.removeReleased()
     #expect(table.waitingForStart == nil)
     #expect(table.list(since: at(100)).map(\.start) == [at(25)])
-    let late = makeRecord()
-    table.add(late, at: at(90))
-    #expect(table.takeReports(at: at(94)).unstarted == nil)
-    #expect(table.takeReports(at: at(95)).unstarted?.count == 1)
   }
 
   @Test func `the table keeps nothing alive`() {

@@ -201,6 +201,28 @@ struct UnderWayTests {
     withExtendedLifetime((exempt, waiting)) {}
   }
 
+  @Test func `a queue that does not run is a metric at once, and reported at the limit, until it runs`()
+    async throws
+  {
+    let observer = RecordingObserver()
+    let configuration = with(RequestConfiguration()) { $0.waitingLimit = .milliseconds(50) }
+    let registry = Registry()
+    let recorder = try RequestRecorder(registry: registry, outbound: configuration, consumers: [observer])
+    let answers = Mutex<[@Sendable () -> Void]>([])
+    recorder.watch(QueueProbe { answer in answers.withLock { $0.append(answer) } })
+    let taken = RequestRecord(RequestDescription(method: "GET"), recorder: recorder)
+    try await Poll.until("two reports") { observer.heldQueues.count > 1 }
+    #expect(observer.heldQueues.allSatisfy { $0.unstarted == 1 && $0.duration >= .milliseconds(50) })
+    #expect(observer.heldQueues[1].duration >= observer.heldQueues[0].duration * 2)
+    let held = try #require(registry.value(ofSeries: "session_tap_queue_held_seconds"))
+    #expect(held >= observer.heldQueues[1].duration.seconds)
+    // One question is open, however many ask.
+    let answer = try #require(answers.withLock { $0.count == 1 ? $0[0] : nil })
+    answer()
+    #expect(registry.value(ofSeries: "session_tap_queue_held_seconds") == 0)
+    withExtendedLifetime(taken) {}
+  }
+
   @Test func `of more than 1,000 unfinished requests the others are counted`() throws {
     let observer = RecordingObserver()
     let recorder = try RequestRecorder(registry: Registry(), consumers: [observer])

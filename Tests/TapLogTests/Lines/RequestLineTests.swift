@@ -135,7 +135,7 @@ import TestSupport
       #expect(line.contains(#","severity":"WARN","event":"http.\#(side).request.\#(event)","#))
       #expect(line.hasSuffix(known))
     }
-    let held = #","event":"session_tap.queue.held","requests":3,"duration_s":6,"message":"URL"#
+    let held = #","event":"session_tap.queue.held","requests":3,"duration_s":6,"message":"no URL"#
     #expect(sink.lines[2].contains(held))
     #expect(sink.lines[3].contains(#","event":"session_tap.requests.unfinished","requests":7,"message":""#))
     #expect(log.statistics.lines(.warn) == 4)

@@ -253,8 +253,9 @@ import TestSupport
     do {
       let client = try #require(MockProtocol(task: task, cachedResponse: nil, client: nil).client)
       let relay = ClientRelay(
-        to: client, request: URLRequest(url: try #require(task.originalRequest?.url)), in: nil,
+        to: client, TaskRequest(URLRequest(url: try #require(task.originalRequest?.url))), in: nil,
         context: context)
+      defer { relay.progress.leave() }
       let loader = try #require(TapContext.nativeHTTP).init(task: task, cachedResponse: nil, client: relay)
       relay.start(loader)
       let now = Instant.now

@@ -2,18 +2,18 @@ import Synchronization
 package import TapCore
 package import TapFoundation
 
-/// Carries the trace of the task that resumes a request from `canInit`, which Foundation calls there, to the
-/// loader, which it mostly makes on another thread.
+/// Carries what `canInit` knows of a request to the loader, which Foundation mostly makes on another thread:
+/// the trace of the Swift task that resumes it, and what has been read of it, so that it is read once.
 ///
 /// `canInit` gets a request, and no task. What it has in common with the loader's task is the reference that
 /// a `URLRequest` stands on, and all tasks made of one value share it. So a trace is carried as long as all
 /// that is pending under a reference comes from one place in one trace, and is absent otherwise. Foundation
 /// makes one loader for each `canInit` that takes a request (`URLSessionTask._getProtocol`).
-package final class CarriedTraces: Sendable {
+package final class CarriedRequests: Sendable {
   /// What has been asked for and has no loader yet, of one reference.
   private struct Pending {
     /// Keeps the reference: another request at its address is not this one.
-    let request: URLRequest
+    let asked: TaskRequest
     let parent: TraceContext?
     var count = 0
     /// Not all come from one place.
@@ -31,7 +31,7 @@ package final class CarriedTraces: Sendable {
     var isGivenUp = false
   }
 
-  package static let shared = CarriedTraces(limit: 16_384)
+  package static let shared = CarriedRequests(limit: 16_384)
 
   private let limit: Int
   private let table = Mutex(Table())
@@ -40,14 +40,14 @@ package final class CarriedTraces: Sendable {
   package init(limit: Int) { self.limit = limit }
 
   /// A loader of the request will be made, for a task that was resumed within this trace, or within none.
-  package func add(_ parent: TraceContext?, for request: URLRequest) {
-    guard let reference = request.reference else { return }
+  package func add(_ asked: TaskRequest, in parent: TraceContext?) {
+    guard let reference = asked.request.reference else { return }
     let dropped = table.withLock { table -> [UInt: Pending] in
       if table.isGivenUp { return [:] }
       if table.pending.count >= limit, table.pending[reference] == nil {
         return exchange(&table, with: Table(isGivenUp: true)).pending
       }
-      table.pending[reference, default: Pending(request: request, parent: parent)].add(parent)
+      table.pending[reference, default: Pending(asked: asked, parent: parent)].add(parent)
       return [:]
     }
     // They are freed here, outside the lock: a body stream of the app's may be among them.
@@ -62,18 +62,35 @@ package final class CarriedTraces: Sendable {
 
   /// The loader of the request is made.
   ///
-  /// - Returns: The trace within which its task was resumed, or `nil` if there was none, or it is not known
-  ///   which.
-  package func take(for request: URLRequest) -> TraceContext? {
-    guard let reference = request.reference else { return nil }
-    let pending = table.withLock { table -> Pending? in
-      guard let index = table.pending.index(forKey: reference) else { return nil }
-      table.pending.values[index].count -= 1
-      let pending = table.pending.values[index]
-      if pending.count == 0 { table.pending.remove(at: index) }
-      return pending
+  /// - Returns: The request, and the trace within which its task was resumed: `nil` if there was none, or it
+  ///   is not known which.
+  package func take(_ request: URLRequest) -> (asked: TaskRequest, parent: TraceContext?) {
+    let pending = request.reference.flatMap { reference in
+      table.withLock { table -> Pending? in
+        guard var pending = table.pending.removeValue(forKey: reference) else { return nil }
+        pending.count -= 1
+        if pending.count > 0 { table.pending[reference] = pending }
+        return pending
+      }
     }
-    return pending?.isAmbiguous == false ? pending?.parent : nil
+    guard let pending else { return (TaskRequest(request), nil) }
+    return (pending.asked, pending.isAmbiguous ? nil : pending.parent)
+  }
+}
+
+/// The request of a task, and what is read of it: once, since each of Foundation's getters makes a copy. A
+/// class, because it is passed on.
+package final class TaskRequest: Sendable {
+  let request: URLRequest
+  let url: String
+  let method: String
+  let server: URLAuthority?
+
+  package init(_ request: URLRequest) {
+    self.request = request
+    url = request.url?.absoluteString ?? ""
+    method = request.httpMethod ?? "GET"
+    server = URLAuthority(url)
   }
 }
 

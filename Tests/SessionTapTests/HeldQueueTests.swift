@@ -1,0 +1,126 @@
+import SessionTap
+import TestSupport
+
+/// The queue of all URLSessions, held in a process of its own: what the metric, the log, the list and the
+/// page say, against one who knows since when.
+@Suite(.serialized) struct HeldQueueTests {
+  enum Holder: String, CaseIterable, Codable {
+    /// A protocol class of the app's that does not return.
+    case protocolClass
+    /// Swift 6.3.1 to 6.3.3: the cancel of a Swift task holds its lock and waits for the queue, on which the
+    /// end of the request waits for that lock (swift-corelibs-foundation 5412).
+    case cancel
+  }
+
+  private static func body(_ tap: Tap, _ path: String) async throws -> String {
+    let answer = try await tap.get(path)
+    return String(answer[try #require(answer.ranges(of: "\r\n\r\n").first).upperBound...])
+  }
+
+  private static func objects(_ text: some StringProtocol) throws -> [[String: Any]] {
+    try text.split(separator: "\n").map {
+      try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+    }
+  }
+
+  private static func heldSeconds(_ tap: Tap) async throws -> Double {
+    ExpositionText.sum(of: "session_tap_queue_held_seconds", in: try await tap.get("/metrics"))
+  }
+
+  /// - Parameter before: When the queue still ran.
+  private static func expectHeld(_ tap: Tap, since before: Instant) async throws {
+    func isAge(_ seconds: Double) -> Bool { seconds <= before.duration(to: .now).seconds }
+    // What a scrape asks, another one shows.
+    let asked = Instant.now
+    _ = try await heldSeconds(tap)
+    try await Poll.until("the metric") {
+      let wait = asked.duration(to: .now).seconds
+      let held = try await heldSeconds(tap)
+      #expect(isAge(held))
+      return wait > 3 && held >= wait - 1.1
+    }
+    let line = try await Poll.until("the line") {
+      try objects(try await body(tap, "/logs")).first { $0["event"] as? String == "session_tap.queue.held" }
+    }
+    let seconds = try #require(line["duration_s"] as? Double)
+    #expect(seconds >= 0.3 && isAge(seconds))
+    #expect((line["message"] as? String)?.contains("something holds the one queue of all sessions") == true)
+    // What it waits for is known no more.
+    let listed = try objects(try await body(tap, "/requests"))
+    #expect(listed.compactMap { $0["url.path"] as? String ?? $0["url.full"] as? String }.count == 1)
+    #expect(listed.allSatisfy { $0["waiting_for"] == nil })
+    try await Poll.until("the page") {
+      let waits = try #require(try objects(try await body(tap, "/page/waits")).first)
+      let held = try #require(waits["held_s"] as? Double)
+      #expect(isAge(held))
+      return held >= 5
+    }
+  }
+
+  /// Holds the queue. Returns whether it is held for as long as the gate is closed, or for ever.
+  private static func hold(_ holder: Holder, until release: Gate) async throws -> Bool {
+    let session = URLSession(configuration: with(.ephemeral) { $0.protocolClasses = [QueueHold.self] })
+    let held = Gate()
+    switch holder {
+    case .protocolClass:
+      let url = QueueHold.url {
+        held.open()
+        release.waitBlocking()
+      }
+      session.dataTask(with: url) { _, _, _ in }.resume()
+      try await held.wait("the queue")
+      return true
+    case .cancel:
+      let (cancels, cancelled) = (Gate(), Gate())
+      let url = QueueHold.url {
+        held.open()
+        cancels.waitBlocking()
+        // The thread that cancels comes to the lock meanwhile.
+        _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(500))
+      }
+      let task = Task { _ = try? await session.data(from: url) }
+      try await held.wait("the queue")
+      Thread.detachNewThread {
+        cancels.open()
+        task.cancel()
+        cancelled.open()
+      }
+      // Another Foundation lets the cancel return.
+      return (try? await cancelled.wait(seconds: 3)) == nil
+    }
+  }
+
+  @Test(arguments: Holder.allCases)
+  func `is said to be held, and since when`(holder: Holder) async throws {
+    try ExitValues.give("HeldQueueTests", holder)
+    await #expect(processExitsWith: .exitCode(7)) {
+      let holder = try ExitValues.take("HeldQueueTests", Holder.self)
+      let tap = try Tap.start(
+        .test { configuration in
+          configuration.servesLog = true
+          configuration.outbound.waitingLimit = .milliseconds(300)
+        })
+      let over = Gate()
+      let origin = try Origin { $0.path == "/hangs" ? [.hold(over)] : [.response()] }
+      let session = tap.session(client: "c", configuration: .ephemeral)
+      let hanging = session.dataTask(with: origin.url("/hangs")) { _, _, _ in }
+      hanging.resume()
+      try await Poll.until("a request that waits") { tap.requestsUnderWay().map(\.wait) == [.response] }
+      #expect(try await Self.heldSeconds(tap) == 0)
+      let (before, release) = (Instant.now, Gate())
+      let isHeld = try await Self.hold(holder, until: release)
+      if isHeld {
+        Thread.detachNewThread { session.dataTask(with: origin.url("/meanwhile")) { _, _, _ in }.resume() }
+        try await Self.expectHeld(tap, since: before)
+      }
+      if isHeld && holder == .cancel { exit(7) }
+      release.open()
+      try await Poll.until("a queue that runs") { try await Self.heldSeconds(tap) == 0 }
+      hanging.cancel()
+      try await Poll.until("the ends") { tap.requestsUnderWay().isEmpty }
+      let waits = try #require(try Self.objects(try await Self.body(tap, "/page/waits")).first)
+      #expect(waits["held_s"] as? Double == 0)
+      exit(7)
+    }
+  }
+}
