@@ -120,6 +120,6 @@ def _processes():
             *shown(processes, "Uptime")),
         ("SessionTap itself",
             *shown(health, "Scrapes by format", "Scrapes refused by reason", ("Lines by level", "Log lines by level"),
-                   ("Lines dropped by reason", "Log lines dropped"), "Observer calls dropped", "Overdue handlers", "Requests not started", "Queue held",
+                   ("Lines dropped by reason", "Log lines dropped"), "Observer calls dropped", "Overdue handlers", "Requests not started", "Oldest not started", "Queue held",
                    "Unknown connections", "Versions"),
             table("Samples of a scrape", "short", f"topk(10, {samples})", {"job": "Job", "instance": "Instance"}, "Series")))

@@ -91,6 +91,8 @@ def tap():
                 graph("Requests not started", "Requests that URLSession has taken and not started. If they stay, something holds "
                       "the queue of all sessions.", "short",
                       (f"sum by (instance) (session_tap_unstarted_requests{{{PROCESS}}})", each)),
+                graph("Oldest not started", "For how long the oldest of them has waited.", "s",
+                      (f"max by (instance) (session_tap_oldest_unstarted_request_seconds{{{PROCESS}}})", each)),
                 graph("Queue held", "For how long the queue of all sessions has not run: no request starts or ends.", "s",
                       (f"max by (instance) (session_tap_queue_held_seconds{{{PROCESS}}})", each)),
                 graph("Unfinished requests", "Requests that were under way when a process ended, as its last push has them.",

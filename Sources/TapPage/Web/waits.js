@@ -48,8 +48,8 @@ function age(time) {
 const waitingName = line => line.party.path ? pathOf(line.party)
   : line.of("url.full") || line.of("url.path") ? nameOf(line) : `${line.party.method} to ${line.party.host || "no route"}`;
 const waitingWords = line => isMoving(line) ? "is under way" : `waits ${WAITS[waitOf(line)]?.[0] || ""}`.trim();
-const clockOf = time => dateAndTime(time).slice(11, 19);
-const beginOf = ({ start }) => clockOf(start);
+const timeOfDay = time => dateAndTime(time).slice(11, 19);
+const beginOf = ({ start }) => timeOfDay(start);
 
 function progressOf(line) {
   const isMade = line.party.side === "made", idle = idleOf(line);
@@ -74,7 +74,7 @@ function waitingSentence(hanging) {
   const heldSince = waits.heldSince || unstarted[0]?.start;
   if (waits.unstarted || waits.heldSince) said.push(
     `URLSession ${waits.unstarted ? `has not started ${plural(waits.unstarted, "request")}` : "starts no requests"}`
-    + `${heldSince ? `, since ${clockOf(heldSince)}` : ""}: something holds the queue of all sessions.`);
+    + `${heldSince ? `, since ${timeOfDay(heldSince)}` : ""}: something holds the queue of all sessions.`);
   if (others.length) said.push(`${hasMore() ? "At least " : ""}${plural(others.length, "request")} ${others.length === 1 ? "has" : "have"}`
     + ` waited over ${limitOf(others)}: ${`${waitingName(others[0])} ${WAITS[waitOf(others[0])]?.[0] || ""}`.trim()}, since ${beginOf(others[0])}.`);
   return said.join(" ");

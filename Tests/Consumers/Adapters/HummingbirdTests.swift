@@ -116,7 +116,7 @@ import Testing
     let tap = try Tap(.observed(by: Seen()))
     let (isServed, mayRespond, isWritten, mayEnd) = (Event(), Event(), Event(), Event())
     let router = Router()
-    if way == .middleware { router.add(middleware: TapMiddleware(inbound: tap.inbound)) }
+    if way == .middleware { router.add(middleware: TapMiddleware(tap)) }
     router.get("slow") { _, _ in
       isServed.open()
       await mayRespond.wait()
@@ -130,7 +130,7 @@ import Testing
         })
     }
     let app: any ApplicationProtocol =
-      way == .server ? Application(router: router, observedBy: tap.inbound) : Application(router: router)
+      way == .server ? Application(router: router, observedBy: tap) : Application(router: router)
     try await app.test(.ahc(.http)) { client in
       async let response = client.execute(uri: "/slow", method: .get)
       await isServed.wait()
