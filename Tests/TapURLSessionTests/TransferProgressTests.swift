@@ -204,7 +204,7 @@ private final class AskedProtocol: URLProtocol {
   }
 
   deinit {
-    relay?.progress.leave()
+    relay?.leaveTask()
     Self.living.change { [url] in $0.remove(url) }
   }
 

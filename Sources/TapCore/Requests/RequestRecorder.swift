@@ -39,17 +39,13 @@ public final class RequestRecorder: Sendable {
     var findTrace: (@Sendable () -> TraceContext?)?
   }
   private static let newest = Mutex(Newest())
-  /// There has been a tracer or a finder: most processes have none, and need no lock to know it.
-  private static let hasTracing = Atomic(false)
   /// The tracer of the newest recorder that has one, and what finds an adapter's trace.
   static var newestTracing: (tracer: (any RequestTracer)?, findTrace: (@Sendable () -> TraceContext?)?) {
-    guard hasTracing.load(ordering: .relaxed) else { return (nil, nil) }
     let (recorder, findTrace) = newest.withLock { ($0.withTracer, $0.findTrace) }
     return (recorder?.tracer, findTrace)
   }
   static func setTraceElsewhere(_ find: @escaping @Sendable () -> TraceContext?) {
     newest.withLock { $0.findTrace = find }
-    hasTracing.store(true, ordering: .relaxed)
   }
   /// The rate of the newest recorder that samples traces.
   static var newestSamplingRate: Double { newest.withLock { $0.withSampling }?.traceSamplingRate ?? 0 }
@@ -112,7 +108,6 @@ public final class RequestRecorder: Sendable {
       if tracer != nil { newest.withTracer = self }
       if traceSamplingRate > 0 { newest.withSampling = self }
     }
-    if tracer != nil { Self.hasTracing.store(true, ordering: .relaxed) }
     try registry.counter(
       "session_tap_refused_threads_total",
       help: "Starts of a thread that the system refused, as at a limit of tasks. Each is tried again."

@@ -55,6 +55,11 @@ final class ClientRelay: NSObject, URLProtocolClient {
     if let limit { context.count.enter(limit: limit, at: now) }
   }
 
+  /// The task's protocol goes away. After a challenge Foundation has another serve the task: it was answered.
+  func leaveTask() {
+    progress.state.withLock { if $0.challenge == .open { $0.challenge = .answered } }
+  }
+
   /// The app has suspended the task.
   func suspend(_ loader: URLProtocol) {
     progress.state.withLock { $0.isSuspended = true }

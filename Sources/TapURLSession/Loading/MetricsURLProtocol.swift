@@ -24,7 +24,7 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
     set { super.client = newValue }
   }
 
-  deinit { relay?.progress.leave() }
+  deinit { relay?.leaveTask() }
 
   override class func canInit(with request: URLRequest) -> Bool {
     // Runs under a lock of the whole process: ask, and touch no session.

@@ -6,8 +6,8 @@ import TapFoundation
 /// What is known of a transfer while it lasts.
 ///
 /// The relay notes what passes it, on Foundation's queue. The request's record asks on any thread: this
-/// object leads neither to the relay nor to the record, and does not own the loader, so that asking keeps
-/// none of them alive.
+/// object leads neither to the relay nor to the record, and to the loader weakly, so that asking keeps none
+/// of them alive.
 ///
 /// A native loader gives the bytes of a body to its task's delegate directly, and reports neither head nor
 /// body of other tasks before the end. So libcurl is looked at before a question, on the one queue on which
@@ -115,9 +115,8 @@ final class TransferProgress: RequestProgressSource {
   let state: Mutex<State>
   private let method: String
   private let curl: CurlInfo?
-  /// Guarded by `state`. Not weak: a weak reference to an object makes each of Foundation's own to it slower,
-  /// which took 0.3% of a small GET. Its owner calls ``leave()`` before it releases the loader.
-  private nonisolated(unsafe) unowned(unsafe) var loader: URLProtocol?
+  /// Set at the start and read in a look, both on Foundation's queue.
+  private nonisolated(unsafe) weak var loader: URLProtocol?
 
   init(method: String, isSecure: Bool, curl: CurlInfo?) {
     (self.method, self.curl) = (method, curl)
@@ -126,19 +125,8 @@ final class TransferProgress: RequestProgressSource {
 
   /// A native loader has started. On Foundation's queue.
   func follow(_ loader: URLProtocol, on queue: DispatchQueue?, isCounted: Bool) {
-    state.withLock { state in
-      self.loader = loader
-      (state.queue, state.isCounted) = (queue, isCounted)
-    }
-  }
-
-  /// The task's protocol goes away, and releases the loader. After a challenge Foundation has another serve
-  /// the task: it was answered.
-  func leave() {
-    state.withLock { state in
-      loader = nil
-      if state.challenge == .open { state.challenge = .answered }
-    }
+    self.loader = loader
+    state.withLock { ($0.queue, $0.isCounted) = (queue, isCounted) }
   }
 
   var progress: RequestProgress { state.withLock { $0.progress(at: .now) } }
@@ -155,10 +143,7 @@ final class TransferProgress: RequestProgressSource {
 
   /// On Foundation's queue.
   private func look() {
-    let (loader, begun) = state.withLock { state in
-      // Owned from here on.
-      (self.loader, (start: state.start, restart: state.relay.restart, look: state.look))
-    }
+    let begun = state.withLock { (start: $0.start, restart: $0.relay.restart, look: $0.look) }
     let found = loader.flatMap { look(at: $0, begun: (begun.start, begun.restart), after: begun.look) }
     state.withLock { state in
       state.isLooking = false

@@ -255,7 +255,6 @@ import TestSupport
       let relay = ClientRelay(
         to: client, TaskRequest(URLRequest(url: try #require(task.originalRequest?.url))), in: nil,
         context: context)
-      defer { relay.progress.leave() }
       let loader = try #require(TapContext.nativeHTTP).init(task: task, cachedResponse: nil, client: relay)
       relay.start(loader)
       let now = Instant.now
