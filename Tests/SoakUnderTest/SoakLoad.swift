@@ -59,6 +59,9 @@ final class SoakLoad: Sendable {
     // Ends first: they are never more than what was made.
     let ended = ended.load(ordering: .acquiring)
     return [
+      // Resident memory has besides what malloc keeps for each thread, and the stacks of those that
+      // Dispatch adds on a busy machine.
+      "inUse": MemoryInUse.bytes,
       "made": made.load(ordering: .acquiring), "ended": ended, "shortTaps": short.count,
       "shortFaults": short.faults,
     ]

@@ -1,3 +1,7 @@
+#include <stddef.h>
 /// Refuses the next starts of threads with EAGAIN, as a limit of tasks does; a negative count refuses all. Only those with default
 /// attributes, as BackgroundThread starts them: Dispatch blocks its caller until it gets a thread.
 void refuse_threads(int count);
+
+/// The bytes that malloc has given out, in all of its arenas. 0 where the C library does not tell.
+size_t memory_in_use(void);
