@@ -190,7 +190,7 @@ public final class URLSessionTap: Sendable {
     let metricsClass = ProtocolClasses.metricsClass(
       for: TapContext(
         clients: clients, loaders: others.compactMap { $0 as? URLProtocol.Type },
-        hasOlderTasks: hasOlderTasks || contexts.contains { $0?.hasOlderTasks == true }))
+        hasOlderTasks: hasOlderTasks))
     configuration.protocolClasses = [metricsClass] + others
   }
 

@@ -15,13 +15,41 @@ import TestSupport
     }
   }
 
+  /// A daemon may start without standard streams. What it prints, or a child that it starts, must not reach
+  /// the log or the port.
+  @Test(.serialized, arguments: [[], [2], [0, 1, 2]])
+  func `no file or socket is a standard stream, or goes to a child`(closed: [Int32]) async throws {
+    try ExitValues.give("SurroundingsTests.4", closed)
+    await #expect(processExitsWith: .success) {
+      let folder = try TemporaryFolder()
+      let closed = try ExitValues.take("SurroundingsTests.4", [Int32].self)
+      for descriptor in closed { close(descriptor) }
+      let tap = try Tap.start(.test(log: .file(folder("requests.jsonl"))))
+      tap.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
+      #expect(await tap.flush(within: .seconds(60)))
+      let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+      let own = descriptors.compactMap(Int32.init).filter { descriptor in
+        let link = "/proc/self/fd/\(descriptor)"
+        let target = try? FileManager.default.destinationOfSymbolicLink(atPath: link)
+        var (listens, size) = (Int32(0), socklen_t(4))
+        getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size)
+        return listens == 1 || target?.hasPrefix(folder.path) == true
+      }
+      #expect(own.count == 2)
+      for descriptor in own {
+        #expect(descriptor > 2 && fcntl(descriptor, F_GETFD) & FD_CLOEXEC == FD_CLOEXEC)
+      }
+      await tap.shutdown()
+    }
+  }
+
   @Test(.serialized, arguments: Wait.allCases)
   func `what waits does not wait for the app's blocks`(wait: Wait) async throws {
     try ExitValues.give("SurroundingsTests.1", wait)
     await #expect(processExitsWith: .exitCode(7)) {
       let wait = try ExitValues.take("SurroundingsTests.1", Wait.self)
       var configuration = Tap.Configuration.test(log: .memory)
-      configuration.shutdownTimeout = .milliseconds(100)
+      configuration.shutdownTimeout = .seconds(50)
       let first = try Tap.start(configuration)
       configuration.endpoint?.address = .loopback(port: try #require(first.address?.port))
       configuration.addressRetryInterval = .milliseconds(10)
@@ -86,9 +114,11 @@ import TestSupport
       let tap = try Tap.start(.test(log: .file(path)))
       var limit = rlimit(rlim_cur: 256, rlim_max: 256)
       setrlimit(__rlimit_resource_t(7), &limit)  // RLIMIT_NOFILE
-      while dup(2) >= 0 {}
       let run = Task { await tap.runUntilTerminated() }
       try await waitForHandler(of: SIGTERM)
+      // Not before: a process that has none for a second is ended by Dispatch, which looks at its threads in
+      // /proc (`_dispatch_workq_monitor_pools`).
+      while dup(2) >= 0 {}
       tap.inbound.begin(method: "GET", path: "/last").end(statusCode: 200)
       kill(getpid(), SIGTERM)
       await run.value

@@ -107,6 +107,25 @@ import TestSupport
     #expect(session.configuration.protocolClasses?.isEmpty == false)
   }
 
+  @Test func `at an exit without a shutdown observers get the last calls`() async throws {
+    struct Observer: RequestObserver {
+      func requestEnded(_ observation: RequestObservation) {
+        // The others wait meanwhile.
+        if observation.request.url.hasSuffix("/1") { poll(nil, 0, 200) }
+        FileHandle.standardOutput.write(Data("\(observation.request.url)\n".utf8))
+      }
+    }
+    let result = await #expect(processExitsWith: .exitCode(7), observing: [\.standardOutputContent]) {
+      let tap = try Tap(.test { $0.observers = [Observer()] })
+      for number in 1...20 {
+        tap.outbound.begin(client: "c", method: "GET", url: "http://host/\(number)").end(statusCode: 200)
+      }
+      withExtendedLifetime(tap) { exit(7) }
+    }
+    let text = String(decoding: try #require(result).standardOutputContent, as: UTF8.self)
+    #expect(text.matches(of: /http:\/\/host\/\d+/).count == 20)
+  }
+
   @Test(.serialized, arguments: [false, true])
   func `a session whose tap has ended is told once on standard error`(isShutDown: Bool) async throws {
     let closed = try ClosedPort()

@@ -49,8 +49,11 @@ import TestSupport
     #expect(lines.flush(within: .seconds(10)))
     #expect(String(decoding: lines.recent(LogQuery()), as: UTF8.self).contains("address in use"))
     await first.shutdown()
-    _ = try await Poll.until("the address") { second.address }
+    let address = try await Poll.until("the address") { second.address }
     #expect(try await second.get("/metrics").contains("session_tap_build_info"))
+    _ = try await Poll.until("the word that it is served") {
+      String(decoding: lines.recent(), as: UTF8.self).contains("the metrics are served at \(address) now")
+    }
     await second.shutdown()
     #expect(second.address == nil)
   }

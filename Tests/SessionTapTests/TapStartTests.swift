@@ -18,19 +18,25 @@ import TestSupport
           // A value begins no line of its own.
           "SESSION_TAP_ALLOW_NETWORK": "yes\nsession-tap: no",
         ])
+        // Takes no line.
+        configuration.log = .file("/dev/full")
+        configuration.shutdownTimeout = .milliseconds(100)
         configuration.isQuiet = isQuiet
         let tap = try Tap.start(configuration)
         #expect(tap.address?.host == "127.0.0.1")
+        tap.log(.info, "lost")
+        try await Poll.until("the fault") { tap.requestLog?.statistics.writeErrors ?? 0 > 0 }
         await tap.shutdown()
       }
       exit(EXIT_SUCCESS)
     }
     let lines = try Self.output(result?.standardErrorContent)
-    #expect(lines.count == 3)
+    #expect(lines.count == 4)
+    #expect(lines.contains { $0.contains("/dev/full") })
     #expect(lines.contains { $0.contains("SESSION_TAP_ALLOW_NETWORK is 'yes session-tap: no'") })
     #expect(
       lines.contains { $0.hasSuffix("there is no variable SESSION_TAP_LOGS: did you mean SESSION_TAP_LOG?") })
-    #expect(lines.last?.hasPrefix("session-tap: metrics at http://127.0.0.1:") == true)
+    #expect(lines.contains { $0.hasPrefix("session-tap: metrics at http://127.0.0.1:") })
   }
 
   @Test func `the environment is read without a word of code, and code wins`() async throws {

@@ -12,6 +12,19 @@ import TestSupport
     withExtendedLifetime(tap) {}
   }
 
+  @Test func `an app's scrape of itself is no request of it`() async throws {
+    let tap = try Tap.start(.test())
+    let session = tap.session(client: "itself", configuration: .ephemeral)
+    let address = try #require(tap.address)
+    let url = try #require(URL(string: "http://\(address)/metrics"))
+    let (body, _) = try await session.data(from: url)
+    #expect(!body.isEmpty)
+    tap.recorder.drain()
+    #expect(!tap.registry.text.contains("itself"))
+    session.invalidateAndCancel()
+    await tap.shutdown()
+  }
+
   @Test func `several taps are made of one configuration`() throws {
     let configuration = Tap.Configuration.test()
     let taps = try [Tap(configuration), Tap(configuration)]

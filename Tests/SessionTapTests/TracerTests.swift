@@ -55,6 +55,20 @@ import TestSupport
     }
   }
 
+  @Test func `a served request is in the trace of its caller`() async {
+    await #expect(processExitsWith: .success) {
+      let tap = try Tap(.test { $0.tracer = Tracer() })
+      let caller = TraceContext.random(isSampled: true)
+      let served = tap.inbound.begin(method: "GET", path: "/", traceparent: caller.traceparent)
+      #expect(served.trace.traceID == caller.traceID && served.trace.isSampled)
+      #expect(served.trace.spanID != caller.spanID && served.trace.span is Span)
+      // Not by what a middleware says of other headers.
+      let other = tap.inbound.begin(method: "GET", path: "/") { _ in caller.traceparent }
+      #expect(other.trace.traceID != caller.traceID)
+      await tap.shutdown()
+    }
+  }
+
   @Test func `misses no request for a slow observer`() async {
     await #expect(processExitsWith: .success) {
       let tracer = Tracer()
@@ -70,6 +84,7 @@ import TestSupport
         _ = tap.registry.exposition()
         try await Poll.until("span \(100 * number)") { tracer.ended.withLock { $0.count } == 100 * number }
       }
+      #expect(tap.registry.value(of: "session_tap_observer_dropped_total") ?? 0 > 0)
       gate.open()
       await tap.shutdown()
     }

@@ -151,6 +151,17 @@ import TestSupport
     await endpoint.shutdown(within: .zero)
   }
 
+  @Test(.needs(.program)) func `a start that is refused leaves no socket behind`() async {
+    await #expect(processExitsWith: .success) {
+      let counts = try (0..<3).map { _ in
+        let endpoint = Endpoint(configuration: .init(address: .tcp(host: "0.0.0.0", port: 0)), routes: [])
+        #expect(throws: EndpointError.self) { try endpoint.start() }
+        return try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+      }
+      #expect(Set(counts).count == 1)
+    }
+  }
+
   @Test(arguments: [
     ("127.0.0.1", false), ("127.8.9.1", false), ("::1", false), ("::ffff:127.0.0.1", false),
     ("0.0.0.0", true), ("::", true), ("10.1.2.3", true), ("fe80::1%eth0", true),

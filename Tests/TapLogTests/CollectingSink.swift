@@ -9,6 +9,7 @@ final class CollectingSink: LogSink {
     var text = ""
     var isClosed = false
     var isFailing = false
+    var hasDurability = true
   }
 
   private let state = Mutex(State())
@@ -29,6 +30,11 @@ final class CollectingSink: LogSink {
       state.text += String(decoding: lines, as: UTF8.self)
     }
   }
+
+  /// Whether what it is given becomes durable.
+  func makeDurable(_ isDurable: Bool) { state.withLock { $0.hasDurability = isDurable } }
+
+  func flush() throws { try state.withLock { if !$0.hasDurability { throw Refused() } } }
 
   func close() { state.withLock { $0.isClosed = true } }
 }

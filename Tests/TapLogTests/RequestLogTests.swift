@@ -85,7 +85,8 @@ import TestSupport
     #expect(sink.count == 13)
     let text = String(decoding: log.recent(), as: UTF8.self)
     let messages = text.matches(of: /"(?:message":"|dropped.total":)(\w+)/).map { String($0.1) }
-    #expect(messages == (0...10).map(String.init) + ["20", "after"])
+    let kept = (0...10).map { "\($0)" }
+    #expect(messages == kept + ["20", "after"])
     #expect(text.contains(#""event":"session_tap.log.dropped","dropped.total":20,"dropped.queue_full":20}"#))
   }
 
@@ -128,14 +129,17 @@ import TestSupport
 
   @Test func `writes lines of the app's own among the others`() throws {
     let (sink, log) = try RequestLog.collecting {
-      $0.fields = ["service.name": "shop"]
+      // Lines of requests have no message, and would show it.
+      $0.fields = ["service.name": "shop", "message": "of every line"]
       $0.sampling.minimumSeverity = .info
     }
     log.log(.debug, "too fine")
     log.log(.warn, "cache\nwarmed", ["entries": 42, "client.name": "payments", "message": "forged"])
+    log.log(.info, "plain")
     #expect(log.shutdown())
     let line = try #require(sink.lines.first)
-    #expect(sink.lines.count == 1)
+    #expect(sink.lines.count == 2)
+    #expect(sink.lines.last?.hasSuffix(#""event":"app","message":"plain","service.name":"shop"}"#) == true)
     #expect(line.wholeMatch(of: /\{"timestamp":"[-0-9T:.]{26}Z","severity":"WARN",.*/) != nil)
     #expect(
       line.hasSuffix(
@@ -166,7 +170,7 @@ import TestSupport
   @Test func `a place that hangs keeps no line from the others, and each counts its own`() async throws {
     let (hanging, sink) = (GatedSink(), CollectingSink())
     let places: RequestLog.Destination = [.custom(hanging), .custom(sink), .memory, .memory]
-    let log = try RequestLog(to: places)
+    let log = try RequestLog(to: places, configuration: with(.init()) { $0.recentLineLimit = 100 })
     log.log(.info, "one")
     log.batchEnded()
     try await hanging.entered.wait("the write that hangs")
@@ -176,8 +180,9 @@ import TestSupport
     #expect(!log.flush(within: .zero))
     hanging.gate.open()
     #expect(log.flush(within: .seconds(30)))
-    // Three places: memory is one, however often it is named.
+    // Three places: memory is one, however often it is named. Each line is shown once.
     #expect(log.statistics.lines == 15)
+    #expect(String(decoding: log.recent(), as: UTF8.self).split(separator: "\n").count == 5)
     #expect(log.statistics.pending == 0)
     #expect(log.shutdown())
     #expect(sink.isClosed)
@@ -203,7 +208,11 @@ import TestSupport
     #expect(log.statistics.droppedLines(.writeError) == 1)
     #expect(log.statistics.writeErrors == 1)
     sink.fail(false)
+    sink.makeDurable(false)
     log.requestEnded(.bare())
+    #expect(log.flush())
+    #expect(log.statistics.writeErrors == 2)
+    sink.makeDurable(true)
     #expect(log.shutdown())
     #expect(log.statistics.lines == 2)
     #expect(sink.lines.last?.hasSuffix(#""dropped.total":1,"dropped.write_error":1}"#) == true)

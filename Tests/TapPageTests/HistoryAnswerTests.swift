@@ -27,6 +27,12 @@ import TestSupport
     }
   }
 
+  @Test func `any text can stand in JSON`() throws {
+    let text = String(String.UnicodeScalarView((0..<0x300).compactMap(Unicode.Scalar.init)))
+    let json = "[\"\(JSONText.escaped(text))\"]"
+    #expect(try JSONDecoder().decode([String].self, from: Data(json.utf8)) == [text])
+  }
+
   @Test func `has both directions, with the labels of the metrics`() throws {
     let driver = try RequestDriver(registry: Registry(), keepsHistory: true)
     let span = "00f067aa0ba902b7"

@@ -151,7 +151,9 @@ struct PageRequestTests {
     content.record(1, request, 3_000, .response(statusCode: 503), phases: [:])
     let said =
       #"{"timestamp":"2026-11-21T09:30:00.100000Z","severity":"INFO","event":"app","trace_id":"\#(Self.trace)","span_id":"\#(trace.spanID)","message":"no stock"}"#
-    try await content.show(log: "\(said)\n", choice: "minutes=10") { browser, _ in
+    // Of the same microsecond.
+    let alsoSaid = said.replacing("no stock", with: "no cart")
+    try await content.show(log: "\(said)\n\(alsoSaid)\n", choice: "minutes=10") { browser, _ in
       for selector in ["#wrong tr:first-child button", "#wrong tr:last-child button", "#slowest button"] {
         _ = try await browser.evaluate(
           "document.querySelector('\(selector)').scrollIntoView({ block: 'center' })")
@@ -163,10 +165,12 @@ struct PageRequestTests {
       }
       _ = try await browser.evaluate(
         "document.querySelector('#lines button').scrollIntoView({ block: 'center' })")
-      try await browser.openDrawer(at: "#lines button")
-      #expect(try await browser.text("drawer-title") == "no stock")
+      for (row, message) in [(1, "no cart"), (2, "no stock")] {
+        try await browser.openDrawer(at: "#lines tr:nth-child(\(row)) button")
+        try await browser.wait("$('drawer-title').textContent === '\(message)'")
+      }
       // From the trace back to the request.
-      try await browser.point(at: ".trace li:nth-child(2) button")
+      try await browser.point(at: ".trace li:nth-child(3) button")
       try await browser.wait("$('drawer-title').textContent === 'GET /carts/{id}'")
     }
   }

@@ -331,6 +331,35 @@ import TestSupport
     }
   }
 
+  /// After a restart counters begin at 0 again.
+  @Test func `a counter that fell has grown from 0`() async throws {
+    let old = try PageContent(), new = try PageContent()
+    old.record(10, old.request(), 40)
+    new.record(3, new.request(), 40)
+    let routes = { (content: PageContent) in
+      [try EndpointRoute.metrics(of: content.registry)] + EndpointRoute.page()
+    }
+    let first = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: try routes(old))
+    let port = try #require(try first.start().port)
+    try await Browser.use { browser in
+      try await browser.open("http://127.0.0.1:\(port)/")
+      #expect(try await browser.text("made-requests") == "10")
+      await first.shutdown(within: .zero)
+      try await PageContent.serve(try routes(new), port: port) { _ in
+        try await browser.wait("$('made-requests').textContent === '3'")
+        try await browser.wait("$('numbers').open = true")
+        try await browser.wait("$('made-by-bucket').textContent.includes('up to 50\\u00a0ms3')")
+      }
+    }
+  }
+
+  @Test func `writes three digits, in the largest unit that fits`() async throws {
+    try await PageContent().show { browser, _ in
+      let texts = try await browser.evaluate("[0.9994, 0.99951, 0.0009996, 0, 61.27].map(seconds).join()")
+      #expect(texts.replacing("\u{a0}", with: " ") == "999 ms,1 s,1 ms,0 ms,61.3 s")
+    }
+  }
+
   @Test func `works by keyboard`() async throws {
     let content = try PageContent()
     content.record(1, content.request(host: "a.test"), 1_000, phases: [.processing: 1_000])

@@ -100,7 +100,8 @@ import TestSupport
   /// in its `http2.c`, `curl_easy_strerror`), and of a chunk without a size before 8.6 and since
   /// (`httpchunk_readwrite` in its `http_chunks.c`).
   @Test(arguments: [
-    ("HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)", RequestErrorType.connectionLost),
+    ("SSL connect error", RequestErrorType.tls), ("Timeout was reached", .timeout),
+    ("HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)", .connectionLost),
     ("HTTP/2 stream 3 was not closed cleanly before end of the underlying stream", .connectionLost),
     ("HTTP/2 stream 1 was reset", .connectionLost),
     ("Stream error in the HTTP/2 framing layer", .connectionLost),

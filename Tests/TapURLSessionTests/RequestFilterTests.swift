@@ -62,6 +62,13 @@ import TestSupport
     for name in others { #expect(!endpoint.isNamed(by: name), "\(name)") }
   }
 
+  @Test(arguments: ["0.0.0.0", "::"])
+  func `an endpoint at every address is known by each`(host: String) {
+    let addresses = Host.current().addresses.filter { !$0.contains("%") }
+    #expect(!addresses.isEmpty)
+    for address in addresses { #expect(OwnEndpoint(host: host, port: 1).isNamed(by: address), "\(address)") }
+  }
+
   static let hostName = ProcessInfo.processInfo.hostName
 
   /// A request that the tap does not see may hold a connection that another one waits for, if it takes one.

@@ -123,6 +123,15 @@ import TestSupport
     #expect(request.tapContext == nil)
   }
 
+  @Test func `a trace's span goes with the request`() throws {
+    let span = Gate()
+    let trace = try #require(TraceContext(traceparent: Self.trace, span: span))
+    let context = try Self.request().traced(trace).tapContext
+    #expect(context?.traceContext?.span === span)
+    let plain = try #require(Self.context.traceContext)
+    #expect(try Self.request().traced(plain).tapContext == nil)
+  }
+
   @Test func `a request without a URL has none, and nothing breaks`() throws {
     let contextual = try with(Self.request()) { ($0.tapContext, $0.url) = (Self.context, nil) }
     #expect(contextual.tapContext == nil)

@@ -122,6 +122,14 @@ import TestSupport
     #expect(observation.duration >= .milliseconds(349))
   }
 
+  @Test(arguments: [("HTTP/1.0", NetworkProtocolVersion.http10), ("HTTP/1.1", .http11)])
+  func `the version is the one that the server speaks`(
+    text: String, version: NetworkProtocolVersion
+  ) async throws {
+    let origin = try Origin { _ in [.text("\(text) 200 OK\r\nContent-Length: 0\r\n\r\n")] }
+    #expect(try await observation(.async, origin.url()).protocolVersion == version)
+  }
+
   /// A status code that names no place to go to (RFC 9110, section 15.4.5): the redirect before it was
   /// followed.
   @Test func `a response to a redirect that is none itself`() async throws {
@@ -139,7 +147,7 @@ import TestSupport
     let observation = try await observation(way, url)
     #expect(observation.end == .failure(.connect, statusCode: nil))
     #expect(try #require(observation.errorMessage).contains("connect"))
-    #expect(observation.responseBodySize == nil)
+    #expect(observation.requestBodySize == nil && observation.responseBodySize == nil)
     #expect(observation.protocolVersion == nil)
     #expect(observation.isConnectionReused == nil)
     #expect(observation.timings[.processing] == nil)

@@ -194,7 +194,7 @@ extension SeriesTable where Row: SeriesRow {
 
 /// A series of a table. It leads nowhere once that series is gone.
 struct SeriesID: Hashable, Sendable {
-  fileprivate let place: UInt32
+  let place: UInt32
   fileprivate let generation: UInt32
 
   fileprivate var index: Int { Int(place) }

@@ -106,8 +106,12 @@ struct RequestsUnderWay {
     guard let limit, nextReport <= now else { return reports }
     removeReleased()
     for (id, request) in active where request.next(preparation) <= now {
+      // It would be due for ever.
+      guard let record = request.record else {
+        active[id] = nil
+        continue
+      }
       active[id]?.isPrepared = request.report > now
-      guard let record = request.record else { continue }
       if request.report > now {
         reports.soon.append(record)
       } else {

@@ -6,24 +6,28 @@ import TestSupport
 /// `Tests/Scripts/run-random-requests` makes more of them; `Tests/Scripts/soak` scrapes meanwhile, and
 /// compares the memory with that of a run without a tap.
 @Suite(.needs(.processor)) struct RandomRunTests {
-  private static let requests =
-    ProcessInfo.processInfo.environment["RANDOM_REQUESTS"].flatMap { Int($0) } ?? 2_000
+  private static let requests = number("RANDOM_REQUESTS") ?? 2_000
+  private static let seed = number("RANDOM_SEED") ?? 20_261_121
+
+  private static func number(_ variable: String) -> Int? {
+    ProcessInfo.processInfo.environment[variable].flatMap { Int($0) }
+  }
 
   /// Also those that are cancelled as they end: without the tap such a process ends in Foundation sooner or
   /// later.
   @Test(.serialized, arguments: [false, true])
   func `every request ends once and leaves nothing behind`(cancelsEnding: Bool) async throws {
     let count = cancelsEnding ? min(Self.requests / 2, 5_000) : Self.requests
-    try ExitValues.give("RandomRunTests", count, cancelsEnding)
+    try ExitValues.give("RandomRunTests", count, Self.seed, cancelsEnding)
     let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
-      let (count, cancelsEnding) = try ExitValues.take("RandomRunTests", Int.self, Bool.self)
+      let (count, seed, cancelsEnding) = try ExitValues.take("RandomRunTests", Int.self, Int.self, Bool.self)
       alarm(UInt32(clamping: 300 + count / 20))
-      try await Self.run(count, cancelsEnding: cancelsEnding)
+      try await Self.run(count, UInt64(bitPattern: Int64(seed)), cancelsEnding: cancelsEnding)
     }
     print(String(decoding: result?.standardOutputContent ?? [], as: UTF8.self))
   }
 
-  private static func run(_ count: Int, cancelsEnding: Bool) async throws {
+  private static func run(_ count: Int, _ seed: UInt64, cancelsEnding: Bool) async throws {
     let folder = try TemporaryFolder()
     let registry = Registry()
     let log = try RequestLog(to: .file(folder("requests.jsonl")))
@@ -34,7 +38,7 @@ import TestSupport
       underWay.look { recorder.requestsUnderWay() }
       return 0
     }
-    let unstarted = try await run.run(count: count, seed: 20_261_121, cancelsEnding: cancelsEnding)
+    let unstarted = try await run.run(count: count, seed: seed, cancelsEnding: cancelsEnding)
     _ = await watch.end()
     // None is listed that has ended, and none is missing that hangs.
     let seen = underWay.seen

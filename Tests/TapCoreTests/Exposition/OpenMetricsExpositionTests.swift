@@ -53,6 +53,8 @@ struct OpenMetricsExpositionTests {
         # EOF
 
         """)
+    let protobuf = try #require(ProtobufExposition(registry.exposition(in: .protobuf).body))
+    #expect(protobuf.units == ["job_duration_seconds": "seconds", "sent_bytes_total": "bytes"])
   }
 
   /// Prometheus's own libraries write such a counter so: boards keep its name.
@@ -121,6 +123,20 @@ struct OpenMetricsExpositionTests {
     let invalid: [Labels] = [["1x": "a"], ["__x": "a"], ["le": "a"], Labels([("x", "a"), ("x", "b")])]
     pool.labels.withLock { $0 = invalid + [["x": "c"]] }
     #expect(text == "# TYPE pool gauge\npool{x=\"c\"} 1\n# EOF\n")
+  }
+
+  @Test func `an exemplar keeps no span alive`() throws {
+    final class Span: Sendable {}
+    let histogram = try registry.histogram("h", help: "")
+    weak var span: Span?
+    do {
+      let made = Span()
+      span = made
+      histogram.record(
+        1, trace: TraceContext(traceparent: TraceContext.random(isSampled: true).traceparent, span: made))
+    }
+    #expect(histogram.snapshot.exemplars.compactMap(\.self).count == 1)
+    #expect(span == nil)
   }
 
   @Test func `the latest exemplar of a bucket stays`() throws {

@@ -102,6 +102,16 @@ struct ScrapeHandlerTests {
     #expect(try await Tool("gzip").run(["-dc"], input: empty.body).bytes == [])
   }
 
+  @Test(.enabled(if: Gzip.system != nil, "zlib is not installed"))
+  func `what a compression takes is given back`() async {
+    await #expect(processExitsWith: .success) {
+      let gzip = try #require(Gzip.system)
+      let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7) }
+      // zlib's state alone has 260 KB.
+      #expect(try MemoryInUse.growth(of: 200) { _ = try #require(gzip.compress(bytes)) } < 10_000_000)
+    }
+  }
+
   /// Memory for the text of a scrape that is compressed does not grow with the number of series.
   @Test(arguments: [ExpositionFormat.text, .openMetrics])
   func `an exposition is written in pieces`(format: ExpositionFormat) throws {

@@ -44,8 +44,15 @@ struct InstrumentTests {
         throw Failure()
       }
     }
+    // A cancelled one took its time too.
+    await Task {
+      await histogram.measure {
+        withUnsafeCurrentTask { $0?.cancel() }
+        await Task.yield()
+      }
+    }.value
     let snapshot = histogram.snapshot
-    #expect(snapshot.count == 4)
+    #expect(snapshot.count == 5)
     #expect(snapshot.sum > 0)
     #expect(.seconds(snapshot.sum) <= ContinuousClock.now - start)
   }

@@ -103,13 +103,15 @@ struct NativeBucketsTests {
   @Test func `quantiles of every sign`() throws {
     let histogram = try Registry().histogram("h", help: "")
     #expect(histogram.quantile(0.5) == nil)
-    for value in [-4.0, -4, 0, 0, 4, 4] { histogram.record(value) }
+    for value in [-4.0, -4, 0, 0, 1, 4] { histogram.record(value) }
     #expect(histogram.quantile(0.5) == 0)
     #expect(histogram.quantile(1.01) == nil)
     #expect(histogram.quantile(.nan) == nil)
     let low = try #require(histogram.quantile(0.1))
+    let one = try #require(histogram.quantile(0.75))
     let high = try #require(histogram.quantile(1))
     #expect(abs(low + 4) < 0.02)
+    #expect(abs(one - 1) < 0.02)
     #expect(high == 4)
   }
 }

@@ -3,6 +3,8 @@
 /// What a reader finds in a protobuf exposition, in the terms of the text formats.
 struct ProtobufExposition {
   private(set) var samples: [SampleKey: Double] = [:]
+  /// By family.
+  private(set) var units: [String: String] = [:]
   private(set) var histograms: [Histogram] = []
   /// When the series of counters and histograms began, in nanoseconds since 1970.
   private(set) var created: [SampleKey: UInt64] = [:]
@@ -25,6 +27,7 @@ struct ProtobufExposition {
     guard let families = ProtobufReader.messages(bytes) else { return nil }
     for family in families {
       guard let name = family.text(1) else { return nil }
+      units[name] = family.text(5)
       for metric in family.messages(4) {
         let labels = Dictionary(
           metric.messages(1).map { ($0.text(1) ?? "", $0.text(2) ?? "") }, uniquingKeysWith: { $1 })

@@ -88,6 +88,16 @@ import TestSupport
     #expect(traces.allSatisfy { $0.utf8.count == 32 } && spans.allSatisfy { $0.utf8.count == 16 })
   }
 
+  /// In a process of its own, where no other test makes traces.
+  @Test func `an adapter's is the parent where there is no current one`() async {
+    await #expect(processExitsWith: .success) {
+      let (found, current) = (TraceContext.random(), TraceContext.random())
+      TraceContext.findCurrent { found }
+      #expect(TraceContext.next().traceID == found.traceID)
+      TraceContext.$current.withValue(current) { #expect(TraceContext.next().traceID == current.traceID) }
+    }
+  }
+
   @Test func `of the current task is inherited by its children alone`() async {
     #expect(TraceContext.current == nil)
     let trace = TraceContext.random()

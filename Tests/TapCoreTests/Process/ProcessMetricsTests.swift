@@ -61,6 +61,20 @@ struct ProcessMetricsTests {
       #expect((before...after).contains(value))
     }
 
+    @Test func `counts the time in the kernel too`() throws {
+      func ticks() throws -> (system: Double, all: Double) {
+        let status = try #require(ProcessStatus(ProcFile.read("/proc/self/stat") ?? ""))
+        return (status.systemTicks, status.userTicks + status.systemTicks)
+      }
+      let deadline = Deadline()
+      while try ticks().system < 1 { try deadline.check("a tick in the kernel") }
+      let (before, seconds, after) = (
+        try ticks().all, try #require(values["process_cpu_seconds_total"]), try ticks().all
+      )
+      let ticksPerSecond = Double(sysconf(Int32(_SC_CLK_TCK)))
+      #expect((before...after).contains((seconds * ticksPerSecond).rounded()))
+    }
+
     @Test(.enabled(if: Tool.isUsable("ps"), "ps is not installed"))
     func `agrees with ps`() async throws {
       func age(_ values: [String: Double]) -> Double {

@@ -18,6 +18,20 @@ import TestSupport
     #expect(registry.value(of: "none") == nil)
   }
 
+  /// As the exposition has it, a label value has at most 256 bytes.
+  @Test func `a long label value is found by its whole text`() throws {
+    let registry = Registry()
+    let long = String(repeating: "é", count: 200)
+    try registry.counter("jobs_total", help: "", labels: ["kind": long]).increment()
+    #expect(registry.value(of: "jobs_total", labels: ["kind": long]) == 1)
+  }
+
+  @Test func `a metric may have any number of callbacks`() throws {
+    let registry = Registry()
+    for number in 0..<2_500 { try registry.gauge("depth", help: "", labels: ["queue": "\(number)"]) { 1 } }
+    #expect(registry.value(of: "depth") == 2_500)
+  }
+
   @Test func `a histogram has a count and a sum, a gauge its value`() throws {
     let registry = Registry()
     let histogram = try registry.histogram("wait_seconds", help: "")

@@ -53,6 +53,17 @@ struct SeriesLifetimeTests {
     #expect(names(after: 0) == [#"g{kind="b"} 3"#])
   }
 
+  @Test func `what comes takes the memory of what has gone`() {
+    var table = SeriesTable<Int, Int>([], SeriesConfiguration(limit: 10)) { 0 }
+    let labels = { (number: Int) in RenderedLabels(Labels(["n": "\(number)"]).pairs) }
+    let ids = (0..<1_000).map { number in
+      _ = table.remove(labels(number - 3))
+      return table.find(number, labels: labels(number))
+    }
+    #expect(Set(ids).count == 1_000 && ids.filter(table.contains) == ids.suffix(3))
+    #expect(ids.allSatisfy { $0.place < 4 })
+  }
+
   @Test func `what was removed does not come back by a record, nor by its expiry`() throws {
     let family = try registry.counter(
       "a_total", help: "", by: JobLabels.self, configuration: .init(idleExpiry: .seconds(10)))
@@ -174,6 +185,31 @@ struct SeriesLifetimeTests {
       }
     }
     #expect(past.values.allSatisfy { $0 > 0 })
+  }
+
+  @Test func `what found no room has a series of its own once there is room`() throws {
+    let metrics = try RequestDriver(registry: registry) {
+      ($0.series.limit, $0.series.idleExpiry) = (3, .seconds(10))
+    }
+    let request = RequestDescription(client: "c", method: "GET", serverAddress: "h")
+    let record = { (phases: [RequestTimings.Phase]) in
+      metrics.record(request) { for phase in phases { $0.timings[phase] = .milliseconds(1) } }
+    }
+    let count = { (labels: String, second: Int) in
+      let name = "http_client_request_phase_duration_seconds_count{\(labels)"
+      return self.registry.samples(second, after: self.start).count {
+        $0.hasPrefix(name) && $0.contains(labels == "" ? #"phase="transfer""# : labels)
+      }
+    }
+    record([.queue, .resolve, .connect, .transfer])
+    #expect(count(#"otel_metric_overflow="true""#, 0) == 1 && count("", 0) == 0)
+    record([.transfer])
+    #expect(count("", 8) == 0)
+    record([.transfer])
+    // The three that had the room expire.
+    #expect(count("", 16) == 0)
+    record([.transfer])
+    #expect(count("", 17) == 1)
   }
 
   @Test func `idle request targets expire and the books still balance`() throws {

@@ -16,6 +16,27 @@ import TestSupport
     }
   }
 
+  /// Takes a tenth of a second, and ends the process if it is given more than what was left.
+  private final class Slow: FlushedAtExit {
+    private let most: Duration
+
+    init(most: Duration) { self.most = most }
+
+    func flushAtExit(within limit: Duration) {
+      let start = ContinuousClock.now
+      if limit > most { _exit(1) }
+      while ContinuousClock.now - start < .milliseconds(100) {}
+    }
+  }
+
+  @Test func `all together have one second`() async {
+    await #expect(processExitsWith: .exitCode(7)) {
+      let objects = [700, 800, 900, 1_000].map { Slow(most: .milliseconds($0)) }
+      for object in objects { ExitFlush.add(object) }
+      withExtendedLifetime(objects) { exit(7) }
+    }
+  }
+
   @Test func `the last that was added comes first, and a forked child leaves the parent's alone`()
     async throws
   {

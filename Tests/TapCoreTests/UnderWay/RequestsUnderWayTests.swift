@@ -63,6 +63,19 @@ struct RequestsUnderWayTests {
     #expect(table.nextReport > at(2))
   }
 
+  @Test func `a request that is released without an end asks for no turn`() {
+    var record: RequestRecord? = makeRecord()
+    recorder.drain()
+    var table = RequestsUnderWay(limit: .seconds(30))
+    if let record { table.begin(record, at: at(0), in: series, isReported: true) }
+    record = nil
+    #expect(recorder.requestCount == 0)
+    #expect(table.takeReports(at: at(30)).requests.isEmpty)
+    // Or its thread would never sleep again.
+    #expect(table.nextReport == .never)
+    #expect(table.isEmpty)
+  }
+
   @Test func `requests that have not started wait for no report, and leave once they are released`() {
     var records = (0..<3).map { _ in makeRecord() }
     // From then on nothing else has them.
@@ -76,6 +89,11 @@ struct RequestsUnderWayTests {
       #expect((overdue.count, overdue.unstartedCount) == (3, 3))
       #expect(overdue.oldest.map(\.start) == [at(0), at(1)])
     }
+    // No later than a request that has been started.
+    var strict = RequestsUnderWay(limit: .seconds(2))
+    strict.add(records[0], at: at(0))
+    #expect(strict.overdue(atMost: 9, at: at(1)).count == 0)
+    #expect(strict.overdue(atMost: 9, at: at(2)).count == 1)
     table.begin(records[0], at: at(25), in: series, isReported: false)
     #expect(table.waitingForStart?.count == 2)
     #expect(table.waitingForStart?.oldest == at(1))

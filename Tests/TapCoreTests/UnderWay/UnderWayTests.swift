@@ -223,6 +223,12 @@ struct UnderWayTests {
     withExtendedLifetime(taken) {}
   }
 
+  @Test func `a request says in a test's failure what it waits for, and for how long`() {
+    let request = RequestDescription(client: "c", method: "GET", url: "http://a/", serverAddress: "a")
+    let waiting = RequestUnderWay(request, for: .milliseconds(3_249))
+    #expect("\(waiting)" == "GET http://a/ waits for response, 3.2 s")
+  }
+
   @Test func `of more than 1,000 unfinished requests the others are counted`() throws {
     let observer = RecordingObserver()
     let recorder = try RequestRecorder(registry: Registry(), consumers: [observer])

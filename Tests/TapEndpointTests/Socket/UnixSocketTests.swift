@@ -6,6 +6,18 @@ import TestSupport
     Endpoint(configuration: .init(address: .unix(path: path)), routes: [.liveness()])
   }
 
+  /// No page of another site reaches it, as it does an address of the loopback by a name of its own.
+  @Test func `takes any host`() async throws {
+    let directory = try TemporaryFolder()
+    let path = directory("socket")
+    let lines = EndpointRoute.immediate("/logs") { _ in .text("lines") }
+    let endpoint = Endpoint(configuration: .init(address: .unix(path: path)), routes: [lines])
+    try endpoint.start()
+    let request = "GET /logs HTTP/1.1\r\nHost: app.example\r\nConnection: close\r\n\r\n"
+    #expect(try await RawClient(path: path).exchange(request).hasPrefix("HTTP/1.1 200 "))
+    await endpoint.shutdown()
+  }
+
   /// What a process that crashed leaves behind.
   private func leaveSocket(at path: String) throws { close(try LoopbackSocket.bind(path: path)) }
 

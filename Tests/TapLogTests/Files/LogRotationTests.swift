@@ -22,6 +22,12 @@ import TestSupport
     #expect(rotation.capacity(size: 1, modified: 2 * day, now: day, next: 1) == .max)
   }
 
+  @Test func `has periods of a second at least`() {
+    let rotation = LogRotation(interval: .milliseconds(1))
+    #expect(rotation.capacity(size: 1, modified: day, now: day + 999_999_999, next: 1) == .max)
+    #expect(rotation.capacity(size: 1, modified: day, now: day + 1_000_000_000, next: 1) == nil)
+  }
+
   private static func rotated(_ folder: TemporaryFolder) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0 != "requests.jsonl" }
       .sorted()
@@ -44,7 +50,7 @@ import TestSupport
         #expect(lines.reduce(0) { $0 + $1.utf8.count + 1 } <= 10_000)
         messages += lines.compactMap { $0.firstMatch(of: /"message":"(\d+)"/).map { String($0.1) } }
       }
-      #expect(messages == (0..<1_000).map(String.init))
+      #expect(messages == (0..<1_000).map { "\($0)" })
     }
   }
 

@@ -36,6 +36,21 @@ import TestSupport
     #expect(output.maintain(now: before) == .never)
   }
 
+  @Test func `leaves no descriptor of the folder behind`() async {
+    await #expect(processExitsWith: .success) {
+      let folder = try TemporaryFolder()
+      let counts = try (0..<3).map { _ in
+        let log = try RequestLog(
+          to: .file(folder("requests.jsonl")),
+          configuration: with(.init()) { $0.synchronizationInterval = .seconds(1) })
+        log.log(.info, "line")
+        #expect(log.shutdown())
+        return try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+      }
+      #expect(Set(counts).count == 1)
+    }
+  }
+
   @Test func `is left to the system unless asked for`() throws {
     let folder = try TemporaryFolder()
     defer { withExtendedLifetime(folder) {} }

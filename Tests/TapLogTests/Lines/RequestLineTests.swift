@@ -111,9 +111,11 @@ import TestSupport
 
   @Test(arguments: RequestDirection.allCases)
   func `of one that does not end says how far it has come`(direction: RequestDirection) throws {
-    let (sink, log) = try RequestLog.collecting()
+    let (sink, log) = try RequestLog.collecting {
+      $0.redaction.custom = { _, text in text.replacing("secret", with: "shown") }
+    }
     var request = RequestDescription(direction: direction, client: "c", method: "GET", url: "http://h/a")
-    request.fields = ["waiting_for": "godot"]
+    request.fields = ["waiting_for": "godot", "note": "secret"]
     var progress = RequestProgress(
       wait: direction == .inbound ? .client : .body, statusCode: 200,
       lastActivity: Instant(nanoseconds: 1_000_000_000))
@@ -130,7 +132,7 @@ import TestSupport
     let known =
       #""http.response.status_code":200,"duration_s":9,"waiting_for":"\#(progress.wait?.rawValue ?? "")","#
       + #""idle_s":2.5,"#
-      + #""http.request.body.size":5,"http.response.body.size":0,"dropped_attributes_count":1}"#
+      + #""http.request.body.size":5,"http.response.body.size":0,"note":"shown","dropped_attributes_count":1}"#
     for (line, event) in zip(sink.lines, ["waiting", "unfinished"]) {
       #expect(line.contains(#","severity":"WARN","event":"http.\#(side).request.\#(event)","#))
       #expect(line.hasSuffix(known))

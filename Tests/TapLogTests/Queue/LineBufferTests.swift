@@ -22,6 +22,26 @@ import TestSupport
     #expect(buffer.length(limit: limit) == (limit < 6 ? 3 : 6))
   }
 
+  @Test func `what is left of a line goes with it`() {
+    var buffer = LineBuffer("aaaa", "bbb", "ccccc")
+    _ = buffer.take(2)
+    buffer.removeFirst()
+    #expect(buffer.firstLength == 3 && buffer.byteCount == 8)
+    #expect(buffer.text == "bbbccccc")
+  }
+
+  @Test func `what has been taken leaves no memory behind`() async {
+    await #expect(processExitsWith: .success) {
+      var buffer = LineBuffer("the first")
+      let line = String(repeating: "x", count: 1_000)
+      let growth = try MemoryInUse.growth(of: 100_000) {
+        buffer.append(line)
+        _ = buffer.take(buffer.firstLength)
+      }
+      #expect(growth < 10_000_000)
+    }
+  }
+
   @Test(arguments: [20_000, 400])
   func `does as an array would, through many random steps`(steps: Int) {
     var generator = SeededGenerator(seed: steps)

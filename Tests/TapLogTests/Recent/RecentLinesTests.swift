@@ -93,6 +93,6 @@ import TestSupport
     #expect((32_768 - 200...32_768).contains(lines.count))
     #expect(messages(lines).last == "1999")
     let length = lines.count { $0 == UInt8(ascii: "\n") }
-    #expect(messages(lines) == (2_000 - length..<2_000).map(String.init))
+    #expect(messages(lines) == (2_000 - length..<2_000).map { "\($0)" })
   }
 }

@@ -66,17 +66,19 @@ import TestSupport
     #expect(kept[0] == kept[1])
   }
 
-  @Test func `leaves out a client's requests, ended or waiting, by that client's minimum severity`() throws {
+  @Test func `leaves out a client's requests, ended or not, by that client's minimum severity`() throws {
     let (sink, log) = try RequestLog.collecting {
       $0.clientSampling = ["quiet": LogSampling(minimumSeverity: .error)]
     }
     for client in ["quiet", "other"] {
-      log.requestWaits(RequestUnderWay(RequestDescription(client: client, method: "GET"), for: .seconds(60)))
+      let waiting = RequestUnderWay(RequestDescription(client: client, method: "GET"), for: .seconds(60))
+      log.requestWaits(waiting)
+      log.requestIsUnfinished(waiting)
       log.requestEnded(with(.bare()) { $0.request.client = client })
     }
     #expect(log.shutdown())
-    #expect(sink.lines.count == 2)
-    #expect(log.statistics.filteredLines(.severity) == 2)
+    #expect(sink.lines.count == 3)
+    #expect(log.statistics.filteredLines(.severity) == 3)
   }
 
   @Test func `keeps 100 lines of requests that wait in a minute, and counts the others`() {

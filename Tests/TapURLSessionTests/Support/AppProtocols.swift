@@ -36,6 +36,19 @@ final class FailingProtocol: MockProtocol {
   }
 }
 
+/// A URLProtocol of an app's own that fails after the head of its response.
+final class BrokenOffProtocol: MockProtocol {
+  override class func canInit(with request: URLRequest) -> Bool { request.url?.host == "broken.test" }
+
+  override func startLoading() {
+    guard let url = request.url,
+      let response = HTTPURLResponse(url: url, statusCode: 206, httpVersion: "HTTP/1.1", headerFields: [:])
+    else { return }
+    client?.urlProtocol(self, didReceive: response, cacheStoragePolicy: .notAllowed)
+    client?.urlProtocol(self, didFailWithError: URLError(.networkConnectionLost))
+  }
+}
+
 /// A URLProtocol of an app's own that answers without HTTP.
 final class PlainProtocol: MockProtocol {
   override class func canInit(with request: URLRequest) -> Bool { request.url?.host == "plain.test" }
