@@ -7,7 +7,7 @@ static atomic_int refused;
 void refuse_threads(int count) { atomic_store(&refused, count); }
 
 #if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
 #define HAS_OTHER_START
 #endif
 #endif
