@@ -121,5 +121,6 @@ private enum Observers {
 @_cdecl("tapSessionWasGiven")
 func sessionWasGiven(_ session: UnsafeRawPointer, isShared: Bool) {
   if isShared { return Observers.observeShared() }
+  if URLSessionTap.isMakingOwnSession { return }
   Observers.observe(Unmanaged<URLSession>.fromOpaque(session).takeUnretainedValue())
 }

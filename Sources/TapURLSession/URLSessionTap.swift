@@ -63,7 +63,6 @@ public final class URLSessionTap: Sendable {
   ///   - configuration: Settings for URLSessions alone.
   public init(recorder: RequestRecorder, configuration: Configuration = Configuration()) {
     (self.recorder, self.configuration) = (recorder, configuration)
-    recorder.watch(QueueProbe(Self.askQueue))
   }
 
   /// Copies a configuration so that this tap observes its sessions.
@@ -102,13 +101,12 @@ public final class URLSessionTap: Sendable {
     return session.configuration.protocolClasses?.contains(where: isOwn) ?? false
   }
 
-  /// Observes a session that has just been made, unless this tap observes it already or makes it for itself.
+  /// Observes a session that has just been made, unless this tap observes it already.
   ///
   /// - Parameter client: The name by the configuration, or `nil` not to observe it.
   package func installOnce(on session: URLSession, client: (URLSessionConfiguration) -> String?) {
     let classes = session.configuration.protocolClasses ?? []
-    guard !Self.isMakingOwnSession, !classes.contains(where: isOwn), let name = client(session.configuration)
-    else { return }
+    guard !classes.contains(where: isOwn), let name = client(session.configuration) else { return }
     install(in: session.configuration, client: name)
   }
 
@@ -117,9 +115,16 @@ public final class URLSessionTap: Sendable {
     URLSession(configuration: .ephemeral)
   }
 
-  /// Puts a question on the queue of all sessions: a session lists its tasks there.
-  @Sendable private static func askQueue(_ answer: @escaping @Sendable () -> Void) {
-    askingSession.getAllTasks { _ in answer() }
+  /// Has the queue of all sessions watched by questions that are put on it: a session lists its tasks there.
+  ///
+  /// That session is made by the app's thread, which is about to make one itself. The first session of a
+  /// process begins OpenSSL, and exit(3) ends OpenSSL without a lock (OPENSSL_init_crypto(3)): a thread of
+  /// the tap's could be in between, which ends the process with a fault.
+  private func watchQueue() {
+    let session = Self.askingSession
+    // Behind that end each moment that the process lives is one in which a transfer may use OpenSSL.
+    ExitFlush.precedeEarlierFunctions()
+    recorder.watch(QueueProbe { answer in session.getAllTasks { _ in answer() } })
   }
 
   /// Whether a session is made for a tap's own requests, which are never observed.
@@ -178,13 +183,15 @@ public final class URLSessionTap: Sendable {
     let others = zip(classes, contexts).filter { $1 == nil }.map(\.0)
     // One class for all taps, each of which observes the configuration once, under its last name.
     let patched = contexts.flatMap { $0?.clients ?? [] }
-    let isFirst = { (index: Int) in !patched[..<index].contains { $0.tap === patched[index].tap } }
-    var clients = patched.indices.filter { isFirst($0) && patched[$0].tap !== self }.map { patched[$0] }
-    let name = state.withLock { state in
+    let isRepeated = { (index: Int) in patched[..<index].contains { $0.tap === patched[index].tap } }
+    var clients = patched.indices.filter { !isRepeated($0) && patched[$0].tap !== self }.map { patched[$0] }
+    let (name, isFirst) = state.withLock { state in
+      let isFirst = state.clients.isEmpty
       let hasRoom = state.clients.count < Self.clientLimit || state.clients.contains(client)
       if hasRoom { state.clients.insert(client) }
-      return hasRoom ? client : Self.overflowClient
+      return (hasRoom ? client : Self.overflowClient, isFirst)
     }
+    if isFirst { watchQueue() }
     clients.append(TapContext.Client(tap: self, name: name))
     configuration.protocolClasses = others
     let metricsClass = ProtocolClasses.metricsClass(

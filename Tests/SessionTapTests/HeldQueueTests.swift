@@ -135,4 +135,23 @@ import TestSupport
       exit(7)
     }
   }
+
+  private static func descriptorCount() throws -> Int {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+  }
+
+  /// The way to the queue is a session, whose libcurl begins OpenSSL. Where that meets the end that OpenSSL
+  /// has at exit(3), the process ends with a fault: an app without sessions has none of this.
+  @Test func `is not asked of before the app has a configuration for a session`() async throws {
+    await #expect(processExitsWith: .success) {
+      let tap = try Tap.start(.test { $0.endpoint = nil })
+      tap.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
+      let before = try Self.descriptorCount()
+      #expect(tap.registry.value(of: "session_tap_queue_held_seconds") == 0)
+      #expect(try Self.descriptorCount() == before)
+      // libcurl has descriptors for each session.
+      _ = tap.sessionConfiguration(from: .ephemeral, client: "c")
+      #expect(try Self.descriptorCount() > before)
+    }
+  }
 }

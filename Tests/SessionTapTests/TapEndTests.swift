@@ -126,6 +126,21 @@ import TestSupport
     #expect(text.matches(of: /http:\/\/host\/\d+/).count == 20)
   }
 
+  private static let exiting = Mutex<Tap?>(nil)
+
+  /// libcurl registers the end of OpenSSL with atexit(3). Behind it a transfer that is under way can end the
+  /// process, so the tap takes no time there.
+  @Test func `at an exit the log is written before libcurl ends`() async {
+    await #expect(processExitsWith: .exitCode(7)) {
+      let tap = try Tap.start(.test(log: .memory))
+      Self.exiting.withLock { $0 = tap }
+      atexit { _exit(TapEndTests.exiting.withLock { $0?.requestLog?.statistics.lines } == 1 ? 7 : 1) }
+      _ = tap.sessionConfiguration(from: .ephemeral, client: "c")
+      tap.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
+      exit(0)
+    }
+  }
+
   @Test(.serialized, arguments: [false, true])
   func `a session whose tap has ended is told once on standard error`(isShutDown: Bool) async throws {
     let closed = try ClosedPort()

@@ -19,8 +19,10 @@ package enum ExitFlush {
 
   private static let references = Mutex<[Reference]>([])
   private static let registration: Void = System.atExit { ExitFlush.flush() }
-  /// How long all of them together may take.
+  private static let laterRegistration: Void = System.atExit { ExitFlush.flush() }
+  /// How long all of them together may take, from the first flush on.
   private static let limit = Duration.seconds(1)
+  private static let start = Instant.now
 
   /// Adds an object. The reference is weak.
   package static func add(_ object: any FlushedAtExit) {
@@ -31,8 +33,12 @@ package enum ExitFlush {
     }
   }
 
+  /// Flushes before the functions that have been registered with atexit(3), which run in reverse, and behind
+  /// them what they have caused.
+  package static func precedeEarlierFunctions() { _ = laterRegistration }
+
   private static func flush() {
-    let start = Instant.now
+    let start = start
     let process = System.processID
     for reference in references.withLock({ $0 }).reversed() where reference.process == process {
       reference.object?.flushAtExit(within: max(.zero, limit - start.duration(to: .now)))

@@ -97,6 +97,7 @@ final class UnderWayReporter: Sendable {
 
   /// Reports what is under way as the process ends: once.
   func reportUnfinished() {
+    guard unfinished.load(ordering: .relaxed) < 0 else { return }
     let (requests, more) = requests(limit: Self.unfinishedLimit)
     let count = requests.count + more
     guard unfinished.compareExchange(expected: -1, desired: count, ordering: .relaxed).exchanged

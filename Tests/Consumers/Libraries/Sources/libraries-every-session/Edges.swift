@@ -11,6 +11,8 @@ func edges(at origin: URL) async throws {
   let early = URLSession(configuration: .ephemeral)
   let stock = names(early.configuration)
   let tap = try makeTap()
+  // With it comes a session of the tap's own, which is none of the app's.
+  _ = tap.sessionConfiguration(client: "explicit")
   expect(
     tap.observeEverySession(client: "app") == .observed(earlierSessions: 1), "the early session is not named")
   var before: [String: Int] = [:]
