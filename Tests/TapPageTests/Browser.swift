@@ -74,7 +74,15 @@ final class Browser: Sendable {
     try await wait("document.getElementById('status')?.textContent.startsWith('Live')")
   }
 
-  func wait(_ script: String) async throws { try await Poll.until(script) { try await holds(script) } }
+  func wait(_ script: String) async throws {
+    do {
+      try await Poll.until(script) { try await holds(script) }
+    } catch {
+      let sizes = try await evaluate(
+        "`window ${innerWidth} × ${innerHeight}, page ${document.documentElement.scrollWidth}, at ${scrollY}`")
+      throw Failure(description: "\(error): \(sizes)")
+    }
+  }
 
   func evaluate(_ script: String) async throws -> String {
     struct Evaluation: Decodable {

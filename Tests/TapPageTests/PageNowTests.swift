@@ -14,9 +14,11 @@ struct PageNowTests {
     try await content.show(log: log, choice: "minutes=10") { browser, _ in
       for (width, height, first) in screens {
         try await browser.show(width: width, height: height)
-        try await browser.wait("innerWidth === \(width) && scrollY === 0")
+        try await browser.wait("innerWidth === \(width)")
+        _ = try await browser.evaluate("scrollTo(0, 0)")
         try await body(browser, first)
         _ = try await browser.evaluate("choose({ request: '', trace: '' })")
+        try await browser.wait("$('drawer').hidden")
       }
     }
   }
