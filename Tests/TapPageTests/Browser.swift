@@ -79,7 +79,8 @@ final class Browser: Sendable {
       try await Poll.until(script) { try await holds(script) }
     } catch {
       let sizes = try await evaluate(
-        "`window ${innerWidth} × ${innerHeight}, page ${document.documentElement.scrollWidth}, at ${scrollY}`")
+        "`window ${innerWidth} × ${innerHeight}, page ${document.documentElement.scrollWidth}, at ${scrollY}`"
+      )
       throw Failure(description: "\(error): \(sizes)")
     }
   }
