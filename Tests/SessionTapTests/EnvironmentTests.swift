@@ -111,8 +111,10 @@ import TestSupport
   ])
   func `a rotation that is none, or has no condition, is left alone and named`(name: String, value: String) {
     let name = "SESSION_TAP_LOG_ROTATION_\(name)"
-    let configuration = Tap.Configuration(environment: [name: value])
+    var configuration = Tap.Configuration(environment: [name: value])
     #expect(configuration.logging.rotation == nil)
+    // As at the start: each variable is named once.
+    configuration.warnOfIgnoredVariables()
     #expect(configuration.warnings.count == 1)
     #expect(configuration.warnings.first?.contains("\(name) is '\(value)', ") == true)
   }
@@ -196,6 +198,9 @@ import TestSupport
     }
     #expect(address(own) == .tcp(host: "::1", port: 7))
     #expect(address(other) == .tcp(host: "127.0.0.2", port: 8))
+    // What is set to nothing counts as not set.
+    let unset = own.mapValues { _ in "" }.merging(other) { $1 }
+    #expect(address(unset) == .tcp(host: "127.0.0.2", port: 8))
     let both = Tap.Configuration(environment: own.merging(other) { $1 })
     #expect(both.endpoint?.address == .tcp(host: "::1", port: 7))
     #expect(

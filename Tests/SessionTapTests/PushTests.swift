@@ -198,6 +198,14 @@ import TestSupport
 
   // MARK: The deadline
 
+  /// A deadline or a cancel that comes behind the answer does not undo it.
+  @Test func `the first outcome counts`() async {
+    let outcome = Promise<Int>()
+    for number in 1...2 { outcome.fulfill(number) }
+    #expect(await outcome.value == 1)
+    #expect(outcome.wait(until: .now) == 1)
+  }
+
   /// None of these ever ends, so a push that waits for its end does not either.
   @Test(arguments: Endless.allCases)
   func `ends at its deadline whatever the gateway sends`(endless: Endless) async throws {

@@ -69,6 +69,14 @@ import TestSupport
     }
   }
 
+  /// No tap has this tracer, so that it needs no process of its own.
+  @Test func `begins a span within the trace that it is given`() {
+    let parent = TraceContext.random(isSampled: true)
+    let trace = Tracer().beginClientSpan(in: parent)
+    #expect(trace.traceID == parent.traceID && trace.spanID != parent.spanID && trace.isSampled)
+    #expect(TraceContext.current == nil)
+  }
+
   @Test func `misses no request for a slow observer`() async {
     await #expect(processExitsWith: .success) {
       let tracer = Tracer()

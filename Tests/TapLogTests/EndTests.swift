@@ -47,6 +47,17 @@ private final class FeedingSink: LogSink {
     sink.gate.open()
   }
 
+  @Test func `A shutdown gives up each place that is stuck, and counts what each has lost`() throws {
+    let (first, second) = (GatedSink(), GatedSink())
+    let log = try RequestLog(to: [.custom(first), .custom(second)])
+    log.log(.info, "stuck")
+    for sink in [first, second] { #expect(sink.entered.waitBlocking()) }
+    #expect(!log.shutdown(within: .zero))
+    #expect(log.statistics.droppedLines(.shutdown) == 2)
+    #expect(log.statistics.pending == 0)
+    for sink in [first, second] { sink.gate.open() }
+  }
+
   @Test func `shutdowns from many threads end together, and every line is written`() async throws {
     let (sink, log) = try RequestLog.collecting()
     for _ in 0..<100 { log.log(.info, "line") }

@@ -26,6 +26,17 @@ import TestSupport
     }
   }
 
+  @Test func `does not wait for them if the app says so`() async {
+    await #expect(processExitsWith: .exitCode(7)) {
+      // The sink counts at a flush, and nothing but the exit would ask for one.
+      atexit { _exit(FlushedSink.shared.flushed == 0 ? 7 : 1) }
+      let log = try RequestLog(
+        to: .custom(FlushedSink.shared), configuration: with(.init()) { $0.flushesAtExit = false })
+      for index in 0..<100 { log.log(.info, "\(index)") }
+      withExtendedLifetime(log) { exit(0) }
+    }
+  }
+
   @Test func `does not wait for a reader that never comes`() async throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.fifo")

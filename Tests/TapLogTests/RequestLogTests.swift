@@ -182,6 +182,7 @@ import TestSupport
     #expect(log.flush(within: .seconds(30)))
     // Three places: memory is one, however often it is named. Each line is shown once.
     #expect(log.statistics.lines == 15)
+    #expect(log.statistics.bytes == 3 * UInt64(log.recent().count))
     #expect(String(decoding: log.recent(), as: UTF8.self).split(separator: "\n").count == 5)
     #expect(log.statistics.pending == 0)
     #expect(log.shutdown())

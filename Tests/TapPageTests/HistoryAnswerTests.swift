@@ -66,6 +66,19 @@ import TestSupport
     #expect(answer.failed.count == 1 && answer.slowest.count == 2)
   }
 
+  /// The page fills the time between a slot and the one before.
+  @Test func `lists the slots oldest first`() throws {
+    let driver = try RequestDriver(registry: Registry(), keepsHistory: true)
+    let request = RequestDescription(client: "a", method: "GET", serverAddress: "a", serverPort: 443)
+    let (history, later) = (PageHistory(driver.recorder), Instant.now.advanced(by: .seconds(10)))
+    driver.record(request)
+    // A reading of that moment ends the slot of the first request.
+    _ = history.json(at: later)
+    driver.record(request)
+    let ages = try Answer(history.json(at: later.advanced(by: .seconds(1)))).slots.map(\.ageS)
+    #expect(ages.count == 2 && ages[0] > ages[1], "\(ages)")
+  }
+
   @Test func `counts each request once on many threads`() throws {
     let recorder = try RequestRecorder(registry: Registry(), consumers: [], keepsHistory: true)
     let history = PageHistory(recorder)

@@ -175,6 +175,26 @@ struct PageRequestTests {
     }
   }
 
+  /// Both have one key: the time of the end to the microsecond, and the span.
+  @Test func `a request that the log has is shown as it stands there, with all its keys`() async throws {
+    let content = try PageContent(keepsHistory: true)
+    let trace = try #require(TraceContext(traceparent: "00-\(Self.trace)-00f067aa0ba902b7-00"))
+    let request = with(content.request(host: "a.test")) { $0.traceContext = trace }
+    // It takes 20 ms.
+    content.metrics.record(request, .response(statusCode: 503)) {
+      $0.start = Timestamp(nanosecondsSinceEpoch: 1_763_717_400_103_456_000)
+    }
+    let line =
+      #"{"timestamp":"2025-11-21T09:30:00.123456Z","span_id":"\#(trace.spanID)","duration_s":0.02,"#
+      + #""event":"http.client.request","http.request.method":"GET","url.full":"https://a.test/users/1"}"#
+    let choice = "request=2025-11-21T09%3A30%3A00.123456Z+\(trace.spanID)"
+    try await content.show(log: line + "\n", choice: choice) { browser, _ in
+      let title = try await browser.text("drawer-title")
+      let content = try await browser.text("drawer-content")
+      #expect(title == "GET https://a.test/users/1" && content.contains("Its line"))
+    }
+  }
+
   /// After its head has gone out, a status says nothing about how a request ended.
   @Test func `what was cut off after its head has its cause for a status`() async throws {
     let served =

@@ -197,6 +197,24 @@ struct PageWaitsTests {
     }
   }
 
+  /// Each question looks for what has passed since the one before.
+  @Test func `of a body it takes two questions to say that it hangs`() async throws {
+    try await PageContent().show { browser, _ in
+      let moving = try await browser.evaluate(
+        """
+        (() => {
+          Object.assign(waits, { limits: { made: 5 }, seen: new Map([["once", 1], ["twice", 2]]) });
+          const event = "http.client.request.waiting";
+          return [["once", "body", 9], ["twice", "body", 9], ["twice", "body", 4], ["once", "response", 9]]
+            .map(([id, waiting_for, idle_s]) => ({ event, duration_s: 9, waiting_for, idle_s, id }))
+            .map(line => waitingLine({ id: line.id, start_us: 0, line }))
+            .map(line => isMoving(line)).join();
+        })()
+        """)
+      #expect(moving == "true,false,true,false")
+    }
+  }
+
   private struct Answer: Decodable {
     struct Listed: Decodable { let id: String, line: [String: Value] }
     /// The text of a member.

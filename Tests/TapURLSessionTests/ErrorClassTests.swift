@@ -101,6 +101,7 @@ import TestSupport
   /// (`httpchunk_readwrite` in its `http_chunks.c`).
   @Test(arguments: [
     ("SSL connect error", RequestErrorType.tls), ("Timeout was reached", .timeout),
+    ("OpenSSL SSL_connect: Connection timed out in connection to a.test:443", .tls),
     ("HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)", .connectionLost),
     ("HTTP/2 stream 3 was not closed cleanly before end of the underlying stream", .connectionLost),
     ("HTTP/2 stream 1 was reset", .connectionLost),

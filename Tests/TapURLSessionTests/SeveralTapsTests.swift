@@ -64,6 +64,22 @@ import TestSupport
     #expect(clients.map(\.count) == [1, 2, 0])
   }
 
+  @Test func `each tap has headers if it asks for them`() async throws {
+    let configuration = with(URLSessionTap.Configuration()) { $0.collectsHeaders = true }
+    let curious = URLSessionTap(observers: [observers[0]], configuration: configuration)
+    let origin = try Origin { _ in [.response(headers: [("X-Answer", "b")])] }
+    let patched = taps[1].sessionConfiguration(
+      from: curious.sessionConfiguration(from: .ephemeral, client: "curious"), client: "other")
+    let session = URLSession(configuration: patched)
+    let request = with(URLRequest(url: origin.url())) { $0.setValue("a", forHTTPHeaderField: "X-Question") }
+    _ = try await session.data(for: request)
+    session.finishTasksAndInvalidate()
+    for tap in [curious, taps[1]] { tap.flush() }
+    let ends = observers.prefix(2).flatMap(\.ended)
+    #expect(ends.map { $0.request.headers["X-Question"] } == ["a", nil])
+    #expect(ends.map { $0.responseHeaders["X-Answer"] } == ["b", nil])
+  }
+
   @Test func `a tap that has stopped leaves the others, and patches no more`() async throws {
     let origin = try Origin { _ in [.response()] }
     let both = taps[1].sessionConfiguration(
@@ -85,6 +101,17 @@ import TestSupport
     taps[0].stop()
     let made = try #require(ProtocolClasses.context(of: ProtocolClasses.metricsClass(for: context)))
     #expect(made.clients.map { ObjectIdentifier($0.tap) } == [ObjectIdentifier(taps[1])])
+  }
+
+  /// It may hold a connection for longer than one of the taps lives.
+  @Test func `the others still know of a request that was left out before`() throws {
+    func context() -> TapContext {
+      TapContext(clients: taps.prefix(2).map { TapContext.Client(tap: $0, name: "") }, loaders: [])
+    }
+    let (unused, used) = (context(), context())
+    let socket = URLRequest(url: try #require(URL(string: "ws://other.test/")))
+    #expect(!used.accepts(TaskRequest(socket), in: nil))
+    #expect([unused, used].map { $0.without(taps[0]).seesAllRequests } == [true, false])
   }
 
   /// A session may hold such a class for as long as it lives, so no later tap gets it.

@@ -76,13 +76,15 @@ import TestSupport
   @Test func `its traffic has waits for a connection, slow bodies and new connections`() async throws {
     let (process, port) = try await Self.demo(["--log", "off", "--rate", "100"])
     let phases = "http_client_request_phase_duration_seconds_count"
-    try await Poll.until("phases of each kind") {
-      let lines = try await RawClient.get("/metrics", port: port).split(separator: "\n")
+    try await Poll.until("phases of each kind, and a cancel") {
+      let text = try await RawClient.get("/metrics", port: port)
+      let lines = text.split(separator: "\n")
       let has = { (parts: String...) in lines.contains { line in parts.allSatisfy(line.contains) } }
       return has(phases, #"client="reports""#, #"phase="queue""#)
         && has(phases, #"client="reports""#, #"phase="transfer""#)
         && has(phases, #"client="warehouse""#, #"phase="processing""#)
         && has(phases, #"client="tokens""#, #"phase="resolve""#)
+        && Self.sum("session_tap_cancelled_requests_total", in: text) > 0
     }
     func counts() async throws -> (opened: Int, ended: Int) {
       let text = try await RawClient.get("/metrics", port: port)
@@ -193,13 +195,14 @@ import TestSupport
     }
   }
 
-  /// Also where a variable names the same port.
-  @Test(arguments: [false, true])
-  func `a port in use is exit code 69 and one line`(isInEnvironment: Bool) async throws {
+  /// Also where a variable names the same port, or none that could be used: the option says where to listen.
+  @Test(arguments: [nil, "the same", "no port"] as [String?])
+  func `a port in use is exit code 69 and one line`(inEnvironment: String?) async throws {
     let taken = try Origin { _ in [] }
+    let port = inEnvironment == "the same" ? "\(taken.port)" : inEnvironment
     let (status, output) = try await Self.end(
       ["demo", "--port", "\(taken.port)", "--log", "off"],
-      environment: isInEnvironment ? ["OTEL_EXPORTER_PROMETHEUS_PORT": "\(taken.port)"] : [:])
+      environment: port.map { ["OTEL_EXPORTER_PROMETHEUS_PORT": $0] } ?? [:])
     #expect(status == 69)
     #expect(output.contains("address in use: 127.0.0.1:\(taken.port)"))
     #expect(output.split(separator: "\n").count == 1)
@@ -215,7 +218,7 @@ import TestSupport
     ["demo", "--port", "x"], ["demo", "--rate", "0"], ["demo", "--duration", "long"],
     ["demo", "--faults", "some"], ["demo", "extra"], ["demo", "--unknown"], ["probe"],
     ["probe", "ftp://host/"], ["probe", "http://host/", "--every", ""], ["fly"],
-    ["probe", "--", "--every"],
+    ["probe", "--", "--every"], ["demo", "--log="],
   ])
   func `bad usage is exit code 64 and one line`(words: [String]) async throws {
     let (status, output) = try await Self.end(words)

@@ -84,6 +84,9 @@ struct InstrumentTests {
     #expect(HistogramBuckets.linear(from: 1, width: 2, count: 3).upperBounds == [1, 3, 5])
     #expect(HistogramBuckets.exponential(from: 1, factor: 10, count: -1).upperBounds == [])
     #expect(HistogramBuckets.linear(from: 0, width: 1, count: .max).upperBounds.count == 257)
+    let (phases, trips) = (RequestConfiguration().phaseBuckets, RequestConfiguration().roundTripBuckets)
+    #expect(phases.upperBounds.first == 0.0005 && phases.upperBounds.last == 10)
+    #expect(trips.upperBounds.first == 0.0001 && trips.upperBounds.last == 1)
   }
 
   @Test func `nothing is lost when threads meet`() throws {
@@ -106,6 +109,18 @@ struct InstrumentTests {
     let quarters: [UInt64] = (1...4).map { UInt64(total / 4 * $0) }
     #expect(histogram.snapshot.cumulativeCounts == quarters)
     #expect(histogram.snapshot.sum == Double(total * 2))
+  }
+
+  /// Each cell has what one thread records.
+  @Test func `sums beyond the greatest number, of both signs, add up to a number`() {
+    let layout = BucketLayout([1])
+    var sum = ValueHistogram(layout)
+    for value in [Double.greatestFiniteMagnitude, -.greatestFiniteMagnitude] {
+      var cell = ValueHistogram(layout)
+      for _ in 0..<2 { cell.record(value) }
+      sum.add(cell)
+    }
+    #expect(sum.sum == 0)
   }
 }
 

@@ -40,6 +40,16 @@ struct NativeBucketsTests {
     #expect(finer.count > 160 || 40 * seed > 1_000 >> (buckets.schema + 1))
   }
 
+  @Test func `160 buckets stay as fine as they are, and one more makes them coarser`() {
+    // The middle of each bucket of the finest schema, on both sides of zero in turn.
+    let values = (0..<161).map { number in
+      let magnitude = System.powerOfTwo((Double(number / 2) + 0.5) / 256)
+      return number.isMultiple(of: 2) ? magnitude : -magnitude
+    }
+    #expect(buckets(of: values.dropLast()).schema == 8)
+    #expect(buckets(of: values).schema == 7)
+  }
+
   @Test func `the widest range fits`() {
     let most = Double.greatestFiniteMagnitude
     let values = [most, 0x1p-127, 1, -1, -most, -0x1p-127]
@@ -113,6 +123,8 @@ struct NativeBucketsTests {
     #expect(abs(low + 4) < 0.02)
     #expect(abs(one - 1) < 0.02)
     #expect(high == 4)
+    // The least value is at the far end of its bucket, as the greatest one is.
+    #expect(histogram.quantile(0) == -4)
   }
 }
 

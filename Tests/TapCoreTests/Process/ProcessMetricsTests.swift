@@ -140,4 +140,12 @@ struct ProcessMetricsTests {
   @Test func `without a resource there is no target info`() {
     #expect(TargetInfo(serviceName: "", resourceAttributes: nil).collect().isEmpty)
   }
+
+  /// The service's name is one of them.
+  @Test(arguments: [nil, "shop"] as [String?])
+  func `target info has at most 64 attributes`(name: String?) {
+    let attributes = (0..<100).map { "a\($0)=x" }.joined(separator: ",")
+    let family = TargetInfo(serviceName: name, resourceAttributes: attributes).collect().first
+    #expect(family?.samples.first?.labels.pairs.count == 64)
+  }
 }

@@ -136,11 +136,12 @@ struct RegistryTests {
     counter.increment(by: .nan)
     let histogram = try registry.histogram("h", help: "")
     histogram.record(.infinity)
+    histogram.record(.nan, trace: .random(isSampled: true))
     #expect(counter.value == 0)
     #expect(histogram.snapshot.count == 0)
     let text = registry.text
     #expect(text.contains(#"session_tap_dropped_values_total{metric="a_total"} 3"#))
-    #expect(text.contains(#"session_tap_dropped_values_total{metric="h"} 1"#))
+    #expect(text.contains(#"session_tap_dropped_values_total{metric="h"} 2"#))
   }
 
   private func expect(

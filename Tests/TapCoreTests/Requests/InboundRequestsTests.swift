@@ -81,7 +81,8 @@ import TestSupport
     (.response(statusCode: 404), #"M,http_response_status_code="404""#, "ok"),
     (.response(statusCode: 503), #"error_type="503",M,http_response_status_code="503""#, "http_error"),
     (.response(statusCode: 0), "M", "ok"), (.response(statusCode: -500), "M", "ok"),
-    (.response(statusCode: .max), "M", "ok"),
+    (.response(statusCode: .max), "M", "ok"), (.response(statusCode: 600), "M", "ok"),
+    (.response(statusCode: 99), "M", "ok"),
     (.failure(.timeout, statusCode: nil), #"error_type="timeout",M"#, "error"),
     (.failure(.body, statusCode: 200), #"error_type="body",M,http_response_status_code="200""#, "error"),
     (.failure(.other, statusCode: 1_000), #"error_type="_OTHER",M"#, "error"), (.cancelled, "M", "cancelled"),
@@ -98,6 +99,12 @@ import TestSupport
     #expect(observer.ended.map(\.outcome.rawValue) == [outcome])
     #expect(
       registry.value(ofSeries: "session_tap_inbound_cancelled_requests_total") == (how == .cancelled ? 1 : 0))
+  }
+
+  @Test func `have their route, though their caller has left`() throws {
+    let request = try make().begin(method: "GET", path: "/users/42")
+    request.cancel(route: "/users/{id}")
+    #expect(count(of: #"http_request_method="GET",http_route="/users/{id}""#) == 1)
   }
 
   @Test(

@@ -76,6 +76,17 @@ struct RequestSeriesTests {
     #expect(values() == [[2, 2], [2, 2], [2, 2]])
   }
 
+  /// Else it would count under the labels of the first of them.
+  @Test func `what found no target overflows everywhere, whatever room there is`() throws {
+    let metrics = try driver(limit: 1)
+    // Under way, so that nothing but the table of targets is full.
+    metrics.requestStarted(request("a"))
+    for host in ["b", "c"] { run(request(host), metrics) }
+    for name in [count, phases, connections] {
+      #expect(samples(of: name) == [#"{otel_metric_overflow="true"}"#: 2], "\(name)")
+    }
+  }
+
   @Test func `ends without room leave their servers apart`() throws {
     let metrics = try driver(limit: 2)
     for (host, status) in [("a", 200), ("b", 200), ("a", 404), ("b", 404), ("b", 404)] {

@@ -43,4 +43,17 @@ struct WrittenAgainTests {
     let explained = try words(#"`(\w+)`"#, in: cells.joined())
     #expect(Set(ends.flatMap(\.pairs).map(\.0) + ["phase"]).symmetricDifference(explained) == [])
   }
+
+  @Test func `the articles have each value of a closed list, and the page each wait`() throws {
+    let rows = try ["LabelsAndCardinality", "RequestsThatHang"].flatMap { name in
+      try Repository.article(name).split(separator: "\n").filter { $0.hasPrefix("| `") }
+    }
+    let found = try words(#"`([\w.]+)`"#, in: rows.joined(separator: "\n"))
+    let waits = Set(RequestWait.allCases.map(\.rawValue))
+    let labels =
+      RequestErrorType.allCases.map(\.rawValue) + NetworkProtocolVersion.allCases.map(\.rawValue)
+    #expect(waits.union(labels).subtracting(found) == [])
+    let page = try words(#"(?m)^  (\w+): \["#, in: Repository.text("Sources/TapPage/Web/waits.js"))
+    #expect(waits.subtracting(page) == [])
+  }
 }

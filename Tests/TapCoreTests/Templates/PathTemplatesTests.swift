@@ -40,6 +40,7 @@ import TestSupport
 
   @Test func `of two that fit the same paths the first counts`() {
     #expect((["/u/{a}", "/u/{b}"] as PathTemplates).template(for: "/u/1") == "/u/{a}")
+    #expect((["/u/{a}/*", "/u/{b}/*"] as PathTemplates).template(for: "/u/1/x") == "/u/{a}/*")
   }
 
   @Test(
@@ -75,6 +76,7 @@ import TestSupport
   /// `/*` in its place would fit every path.
   @Test(arguments: [
     ("/health*", "/health"), ("health*", "/health"), ("/v1/é**", "/v1/é"),
+    ("/v1*", "/v1"),
     ("/users/{id}/post*", "/users/{id}/post"),
   ])
   func `a star behind a word is two templates`(template: String, word: String) throws {

@@ -103,6 +103,18 @@ struct RequestsUnderWayTests {
     #expect(table.list(since: at(100)).map(\.start) == [at(25)])
   }
 
+  /// A scrape removes them, and there may be none.
+  @Test func `what is released without a start is overdue no longer`() throws {
+    let metrics = try RequestMetrics(.outbound)
+    var record: RequestRecord? = makeRecord()
+    recorder.drain()
+    if let record { metrics.list(record, at: at(0)) }
+    #expect(metrics.overdue(atMost: 9, at: at(60)).count == 1)
+    record = nil
+    #expect(recorder.requestCount == 0)
+    #expect(metrics.overdue(atMost: 9, at: at(60)).count == 0)
+  }
+
   @Test func `the table keeps nothing alive`() {
     var table = RequestsUnderWay(limit: .seconds(30))
     weak var released: RequestRecord?

@@ -223,6 +223,18 @@ struct UnderWayTests {
     withExtendedLifetime(taken) {}
   }
 
+  @Test(arguments: [(50, 50), (30_000, 5_000)])
+  func `a held queue is reported at the limit of requests, after five seconds at the latest`(
+    limit: Int, report: Int
+  ) throws {
+    let configuration = with(RequestConfiguration()) { $0.waitingLimit = .milliseconds(limit) }
+    let metrics = try RequestMetrics(.outbound, configuration)
+    let reporter = UnderWayReporter([metrics], [])
+    reporter.watch(QueueProbe { _ in })
+    let now = Instant.now
+    #expect(reporter.reportWaits(isUsed: true, at: now) == now.advanced(by: .milliseconds(report)))
+  }
+
   @Test func `a request says in a test's failure what it waits for, and for how long`() {
     let request = RequestDescription(client: "c", method: "GET", url: "http://a/", serverAddress: "a")
     let waiting = RequestUnderWay(request, for: .milliseconds(3_249))

@@ -82,8 +82,8 @@ import Testing
       driver.run()
     }
     #expect(driver.connection.output.isEmpty)
-    // A trickle is not enough.
-    driver.room = 0
+    // A trickle is not enough, nor behind a step that was.
+    driver.room = 65_536
     driver.receive(get)
     for _ in 0..<5 where driver.end == nil {
       driver.pass(.seconds(3))

@@ -33,6 +33,7 @@ import Testing
     Valid(text: "get / HTTP/1.1\r\nHost: a\r\n\r\n", method: "get"),
     Valid(text: "M-SEARCH! / HTTP/1.1\r\nHost: a\r\n\r\n", method: "M-SEARCH!"),
     Valid(text: "GET / HTTP/1.1\r\nHost:a\r\nX:\r\nY: \t \r\nZ:\tz \t\r\n\r\n"),
+    Valid(text: "GET / HTTP/1.1\r\nHost: a\r\nX: a\tb\r\n\r\n"),
     Valid(text: "GET / HTTP/1.1\r\nHost: [fe80::1%25eth0]:1\r\n\r\n", authority: "[fe80::1%25eth0]:1"),
     Valid(text: "GET / HTTP/1.1\r\nhOST: a:\r\n\r\n", authority: "a:"),
     Valid(text: "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n", method: "POST"),

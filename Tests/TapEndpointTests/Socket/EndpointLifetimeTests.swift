@@ -39,6 +39,21 @@ import TestSupport
     #expect(error?.description == "invalid limit: connections is 0 and must be at least 1")
   }
 
+  @Test(arguments: [
+    (Duration.milliseconds(1), true), (.seconds(86_400), true), (.nanoseconds(999_999), false),
+    (.seconds(86_401), false),
+  ])
+  func `takes timeouts from 1 ms to a day`(timeout: Duration, isTaken: Bool) async {
+    let configuration = with(Endpoint.Configuration(address: .loopback(port: 0))) {
+      ($0.limits.headTimeout, $0.limits.idleTimeout) = (timeout, timeout)
+      ($0.limits.answerTimeout, $0.limits.writeTimeout) = (timeout, timeout)
+    }
+    let endpoint = Endpoint(configuration: configuration, routes: [])
+    let address = try? endpoint.start()
+    #expect((address != nil) == isTaken)
+    await endpoint.shutdown(within: .zero)
+  }
+
   @Test func `starts once at a time`() async throws {
     let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [])
     try endpoint.start()
@@ -96,6 +111,35 @@ import TestSupport
     let client = try RawClient(port: port, asking: "/stuck")
     try await started.wait("the handler")
     await endpoint.shutdown(within: .milliseconds(10))
+    #expect(await client.receiveAll().isReset)
+  }
+
+  @Test(arguments: [[Duration.seconds(3_600), .zero], [.milliseconds(500), .seconds(3_600)]])
+  func `the earliest deadline of several shutdowns ends them all`(times: [Duration]) async throws {
+    let started = Gate()
+    let route = EndpointRoute(
+      "/stuck",
+      .deferred { _, _ in
+        started.open()
+        return {}
+      })
+    let endpoint = Endpoint(
+      configuration: .init(address: .tcp(host: Self.host, port: 0)), routes: [route])
+    let port = try #require(try endpoint.start().port)
+    let client = try RawClient(host: Self.host, port: port, asking: "/stuck")
+    try await started.wait("the handler")
+    var ends: [Gate] = []
+    for time in times {
+      let end = Gate()
+      ends.append(end)
+      Task {
+        await endpoint.shutdown(within: time)
+        end.open()
+      }
+      // The loop has the deadline of this one before the next one comes.
+      #expect(await Self.isFree(port))
+    }
+    for end in ends { try await end.wait("the end of a shutdown") }
     #expect(await client.receiveAll().isReset)
   }
 

@@ -91,6 +91,8 @@ import TestSupport
   @Test(arguments: [
     ("", EndpointError.Code.invalidConfiguration),
     (String(repeating: "x", count: 200), .invalidConfiguration),
+    // `sun_path` has 108 bytes on Linux, the NUL at its end included (unix(7)).
+    (String(repeating: "x", count: 108), .invalidConfiguration),
     ("a\u{0}b", .invalidConfiguration), ("/tmp/no-such-directory/socket", .addressNotAvailable),
   ])
   func `refuses a path that is none`(_ path: String, code: EndpointError.Code) {

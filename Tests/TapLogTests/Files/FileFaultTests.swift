@@ -44,6 +44,23 @@ import TestSupport
     #expect(try folder.lines("requests.jsonl.1").isEmpty)
   }
 
+  @Test func `waits anew for each file that is moved away`() throws {
+    let (folder, path) = try RequestLog.emptyFolder()
+    var output = try FileOutput(path, .init(), LogFaults(of: "under test"))
+    try System.rename(path, to: folder("requests.jsonl.1"))
+    // The log puts one there itself at the end of its wait.
+    try output.write(lines: "one")
+    try System.rename(path, to: folder("requests.jsonl.2"))
+    var batch = LineBuffer("two\n")
+    let state = output.write(&batch).state
+    output.close()
+    guard case .busy = state else {
+      Issue.record("the log does not wait")
+      return
+    }
+    #expect(try folder.lines("requests.jsonl.2") == ["one"])
+  }
+
   @Test func `goes on at the new end of a file that was truncated, without a hole`() throws {
     let (folder, log) = try RequestLog.inFolder()
     log.write("old")

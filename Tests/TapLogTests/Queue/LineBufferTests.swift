@@ -14,12 +14,12 @@ import TestSupport
     #expect(buffer.takenOfFirst == (bytes < 4 ? bytes : bytes < 7 ? bytes - 4 : bytes < 12 ? bytes - 7 : 0))
   }
 
-  @Test(arguments: [(0, 4), (4, 4), (6, 4), (7, 7), (100, 7)])
+  @Test(arguments: [(0, 4), (4, 4), (6, 4), (7, 7), (11, 7), (12, 12)])
   func `measures whole lines up to a limit, and one at least`(limit: Int, expected: Int) {
-    var buffer = LineBuffer("aaaa", "bbb")
+    var buffer = LineBuffer("aaaa", "bbb", "ccccc")
     #expect(buffer.length(limit: limit) == expected)
     _ = buffer.take(1)
-    #expect(buffer.length(limit: limit) == (limit < 6 ? 3 : 6))
+    #expect(buffer.length(limit: limit) == (limit < 6 ? 3 : limit < 11 ? 6 : 11))
   }
 
   @Test func `what is left of a line goes with it`() {

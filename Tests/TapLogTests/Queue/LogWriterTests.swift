@@ -1,5 +1,6 @@
 import TestSupport
 
+@testable import TapCore
 @testable import TapLog
 
 @Suite(.needs(.thread)) struct LogWriterTests {
@@ -72,6 +73,20 @@ import TestSupport
     #expect(log.statistics.pending == 0)
   }
 
+  @Test func `the pause behind a failure grows to a second and no further`() async throws {
+    output.state.withLock { $0.result = .failed("full") }
+    output.gate.open()
+    let writer = LogWriter(to: output, LogFaults(of: "under test", isQuiet: true))
+    var batch = LineBuffer("a\n")
+    // Behind 50, 100, 200, 400 and 800 ms comes the first that is cut.
+    try await Poll.until("the sixth failure") {
+      var turn = QueueTurn(isNew: false, isFlush: false, isLast: false)
+      writer.write(&batch, &turn)
+      #expect(turn.next <= Instant.now.advanced(by: .seconds(1)))
+      return writer.statistics.0.writeErrors >= 6
+    }
+  }
+
   @Test func `what is not written at the deadline of a shutdown is dropped and counted`() async throws {
     output.state.withLock { $0.result = .failed("full") }
     output.gate.open()
@@ -88,6 +103,21 @@ import TestSupport
     #expect(!log.shutdown(within: .seconds(120)))
     #expect(!log.flush(within: .seconds(120)))
     #expect(output.state.withLock { $0.closes } == 1)
+  }
+
+  @Test func `a writer that has given up by itself has not written all, for a flush that comes later`()
+    async throws
+  {
+    let output = output
+    output.state.withLock { $0.result = .failed("full") }
+    output.gate.open()
+    let destination = RequestLog.Destination(.custom) { _, _ throws(RequestLogError) in output }
+    let place = try LogPlace(destination.places[0], .init(), recentLines: nil)
+    Array("a\n".utf8).withUnsafeBytes { place.enqueue($0, severity: .info) }
+    place.beginShutdown(until: .now)
+    try await Poll.until("the close") { output.state.withLock { $0.closes } == 1 }
+    #expect(!place.flush(until: Instant.now.advanced(by: .seconds(120))))
+    #expect(place.statistics.droppedLines == 1)
   }
 
   @Test func `a report that is not written at the deadline is no dropped line`() async throws {

@@ -38,7 +38,7 @@ import TestSupport
     ("https:/u:s3cret@a/", "https:REDACTED"), ("https:u:s3cret@a/", "https:REDACTED"),
     ("mailto:s3cret@example.com", "mailto:REDACTED"), ("data:text/plain,s3cret", "data:REDACTED"),
     (" https://u:s3cret@a/x", "a/x"), ("ht tps://u:s3cret@a/x", "a/x"),
-    ("//u:s3cret@a/x?k=s3cret", "a/x?k=REDACTED"), ("u/s3cret@a/x", "a/x"),
+    ("//u:s3cret@a/x?k=s3cret", "a/x?k=REDACTED"), ("u/s3cret@a/x", "a/x"), ("//u:s3@cret@a/x", "a/x"),
   ])
   func `hides the rest where userinfo cannot be distinguished from a host`(url: String, expected: String) {
     #expect(redact(url) == expected)

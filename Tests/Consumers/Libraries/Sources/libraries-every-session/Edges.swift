@@ -117,9 +117,19 @@ func edges(at origin: URL) async throws {
   expect(tap.counts() == before && other.counts() == ["other": 4], "after a tap has ended")
   await other.shutdown()
   do { _ = try makeTap().observeEverySession(client: "released") }
+  let ended = try makeTap()
+  weak var held: Token?
+  do {
+    let token = Token()
+    held = token
+    ended.observeEverySession { _ in token.name }
+  }
+  await ended.shutdown()
   let late = URLSession(configuration: .default)
   try await get(late)
   expect(names(late.configuration) == stock, "a session after all taps")
+  // The next session lets go of it, whether the app keeps the tap or not.
+  withExtendedLifetime(ended) { expect(held == nil, "the function of a tap that has ended is kept") }
   print("edges")
 }
 
@@ -189,4 +199,9 @@ func plugin(_ path: String, at url: URL) throws {
   expect(fetch(url.absoluteString) == 200, "the plugin's request")
   expect(tap.counts() == ["app": 1], "\(tap.counts())")
   print("plugin")
+}
+
+/// What an app's function holds.
+private final class Token: Sendable {
+  let name = "ended"
 }
