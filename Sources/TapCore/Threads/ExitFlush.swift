@@ -33,12 +33,11 @@ package enum ExitFlush {
     }
   }
 
-  /// Flushes before the functions that have been registered with atexit(3), which run in reverse, and behind
-  /// them what they have caused.
+  /// Registers a second flush, which exit(3) calls before the functions that others have registered since the
+  /// first one. That one then delivers what has come in between.
   package static func precedeEarlierFunctions() { _ = laterRegistration }
 
   private static func flush() {
-    let start = start
     let process = System.processID
     for reference in references.withLock({ $0 }).reversed() where reference.process == process {
       reference.object?.flushAtExit(within: max(.zero, limit - start.duration(to: .now)))
