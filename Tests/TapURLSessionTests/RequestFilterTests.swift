@@ -22,6 +22,22 @@ import TestSupport
       observer.ended.map { $0.request.url.split(separator: "/").last } == ["shop-1", "shop-0", "other"])
   }
 
+  @Test func `it sees the methods that the tap knows, whoever makes the request`() async throws {
+    let seen = Mutex<[String]>([])
+    let filter = RequestFilter { request in
+      seen.withLock { $0.append(request.methodLabel) }
+      return false
+    }
+    let recorder = try RequestRecorder(
+      registry: Registry(), outbound: with(RequestConfiguration()) { $0.filter = filter },
+      knownMethods: KnownMethods(["PURGE"]), consumers: [])
+    let url = try #require(URL(string: "http://127.0.0.1:\(try ClosedPort().port)/"))
+    let request = with(URLRequest(url: url)) { $0.httpMethod = "PURGE" }
+    _ = try? await URLSessionTap(recorder: recorder).session().data(for: request)
+    recorder.outbound.begin(client: "c", method: "PURGE", url: "http://a.test/").end(statusCode: 200)
+    #expect(seen.withLock(\.self) == ["PURGE", "PURGE"])
+  }
+
   @Test(arguments: ["127.0.0.1", "app.localhost", "[::ffff:127.0.0.1]"])
   func `the endpoint of the app itself is never recorded`(host: String) async throws {
     let (tap, observer) = URLSessionTap.observed()

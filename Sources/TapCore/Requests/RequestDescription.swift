@@ -34,7 +34,7 @@ public struct RequestDescription: Sendable, Hashable {
   public var headers: [String: String]
 
   /// Those of the recorder.
-  var knownMethods = KnownMethods.standard
+  package var knownMethods = KnownMethods.standard
   /// The method as labels, lines and spans show it: itself if it is one of the tap's known methods, or
   /// `_OTHER`.
   public var methodLabel: String { knownMethods.label(of: method) }

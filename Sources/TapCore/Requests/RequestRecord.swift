@@ -53,7 +53,6 @@ package final class RequestRecord: Sendable {
     progress source: (any RequestProgressSource)? = nil
   ) {
     (self.recorder, self.source, isToldByApp) = (recorder, source, false)
-    description.knownMethods = recorder.knownMethods
     contents = Contents(observation: RequestObservation(begun: description))
     state = Mutex(State())
     recorder.count(1)

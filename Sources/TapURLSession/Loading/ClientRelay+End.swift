@@ -9,7 +9,7 @@ extension ClientRelay {
     let now = Instant.now
     var transfer = TransferInfo()
     transfer.end = (error as? URLError)?.code == .cancelled ? .cancelled : .failed
-    guard read(&transfer, of: loader, at: now, isLast: isLast) else { return false }
+    guard readUnlessDone(&transfer, of: loader, at: now, isLast: isLast) else { return false }
     transfer.discountRefusedRedirect()
     end(&transfer, of: loader.task, nil, error, at: now)
     return true
@@ -24,9 +24,9 @@ extension ClientRelay {
   }
 
   /// Notes what the tap has seen, and libcurl's info, of which there is none for what comes from the
-  /// session's cache. In place: to copy a transfer costs as much as to read it. Returns whether the loader
-  /// had not reported its end before; `isLast` says that it does now.
-  func read(
+  /// session's cache. In place: to copy a transfer costs as much as to read it. Returns `false`, with nothing
+  /// read, if the loader has reported its end before; `isLast` says that it does now.
+  func readUnlessDone(
     _ transfer: inout TransferInfo, of loader: URLProtocol, at now: Instant, isLast: Bool
   ) -> Bool {
     let (isFirst, hasStarted) = progress.state.withLock { state in

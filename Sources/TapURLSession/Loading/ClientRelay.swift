@@ -112,7 +112,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
   func urlProtocolDidFinishLoading(_ sender: URLProtocol) {
     let now = Instant.now
     var transfer = TransferInfo()
-    guard read(&transfer, of: sender, at: now, isLast: true) else { return }
+    guard readUnlessDone(&transfer, of: sender, at: now, isLast: true) else { return }
     let task = sender.task
     // The response's getter waits for a queue of the task's: it is asked for only where libcurl's info does
     // not do, or is to be compared.

@@ -141,12 +141,14 @@ final class TapContext: Sendable {
     _ asked: TaskRequest, for client: Client, trace: TraceContext?, hasHeaders: Bool
   ) -> RequestDescription {
     let (context, templates) = (asked.request.tapContext, client.tap.recorder.outboundTemplates)
-    return RequestDescription(
+    var description = RequestDescription(
       client: client.name, method: asked.method, url: asked.url, serverAddress: asked.server?.host,
       serverPort: asked.server?.port,
       urlTemplate: context?.urlTemplate ?? templates?.template(forURL: asked.url),
       traceContext: trace, fields: context?.fields ?? [:],
       headers: hasHeaders ? asked.request.allHTTPHeaderFields ?? [:] : [:])
+    description.knownMethods = client.tap.recorder.knownMethods
+    return description
   }
 
   // MARK: The loaders
