@@ -118,8 +118,8 @@ public final class URLSessionTap: Sendable {
   /// Has the queue of all sessions watched by questions that are put on it: a session lists its tasks there.
   ///
   /// That session is made by the app's thread, which is about to make one itself. The first session of a
-  /// process begins OpenSSL, and exit(3) ends OpenSSL, whoever uses it (openssl #17469): a thread of the
-  /// tap's could be in between, which ends the process with a fault.
+  /// process begins OpenSSL, and exit(3) ends OpenSSL while other threads use it (openssl #17469): one of
+  /// the tap's could be in between, which ends the process with a fault.
   private func watchQueue() {
     let session = Self.askingSession
     // Behind that end each moment that the process lives is one in which a transfer may use OpenSSL.

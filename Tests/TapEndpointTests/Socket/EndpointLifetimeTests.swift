@@ -98,24 +98,12 @@ import TestSupport
     await shutdown
   }
 
-  @Test func `does not wait for a request that does not finish`() async throws {
-    let started = Gate()
-    let route = EndpointRoute(
-      "/stuck",
-      .deferred { _, _ in
-        started.open()
-        return {}
-      })
-    let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [route])
-    let port = try #require(try endpoint.start().port)
-    let client = try RawClient(port: port, asking: "/stuck")
-    try await started.wait("the handler")
-    await endpoint.shutdown(within: .milliseconds(10))
-    #expect(await client.receiveAll().isReset)
-  }
-
-  @Test(arguments: [[Duration.seconds(3_600), .zero], [.milliseconds(500), .seconds(3_600)]])
-  func `the earliest deadline of several shutdowns ends them all`(times: [Duration]) async throws {
+  @Test(arguments: [
+    [Duration.milliseconds(10)], [.seconds(3_600), .zero], [.milliseconds(500), .seconds(3_600)],
+  ])
+  func `does not wait for a request that does not finish, after the earliest of several deadlines`(
+    times: [Duration]
+  ) async throws {
     let started = Gate()
     let route = EndpointRoute(
       "/stuck",
