@@ -43,6 +43,38 @@ import TestSupport
     }
   }
 
+  /// Each is looked up again: the log before it writes, the secret once a second, the socket at its end.
+  @Test func `relative paths are of the directory at the start`() async throws {
+    await #expect(processExitsWith: .exitCode(7)) {
+      let folder = try TemporaryFolder()
+      let manager = FileManager.default
+      for name in ["first", "second"] {
+        try manager.createDirectory(atPath: folder(name), withIntermediateDirectories: false)
+      }
+      try folder.write("old", to: "first/secret")
+      #expect(manager.changeCurrentDirectoryPath(folder("first")))
+      let tap = try Tap.start(
+        .test(log: .file("requests.jsonl")) {
+          $0.endpoint?.address = .unix(path: "socket")
+          $0.endpoint?.access.bearerTokenFile = "secret"
+        })
+      #expect(manager.changeCurrentDirectoryPath(folder("second")))
+      tap.log(.info, "after the change")
+      #expect(await tap.flush(within: .seconds(60)))
+      try folder.write("new", to: "first/secret")
+      try await Poll.until("the new secret") {
+        try await RawClient(path: folder("first/socket"))
+          .get("/metrics", fields: "Authorization: Bearer new\r\n").hasPrefix("HTTP/1.1 200 ")
+      }
+      await tap.shutdown()
+      // Behind it are those of requests that were refused.
+      #expect(try folder.lines("first/requests.jsonl").first?.contains("after the change") == true)
+      let names = try ["first", "second"].map { try manager.contentsOfDirectory(atPath: folder($0)).sorted() }
+      #expect(names == [["requests.jsonl", "secret"], []])
+      exit(7)
+    }
+  }
+
   @Test(.serialized, arguments: Wait.allCases)
   func `what waits does not wait for the app's blocks`(wait: Wait) async throws {
     try ExitValues.give("SurroundingsTests.1", wait)

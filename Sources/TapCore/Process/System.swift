@@ -71,6 +71,13 @@ package enum System {
     return getcwd(&path, path.count).map { String(cString: $0) }
   }
 
+  /// The path that leads there when the process has another working directory, too. As it is, where the
+  /// directory is unknown.
+  package static func absolute(_ path: String) -> String {
+    guard !path.hasPrefix("/"), let workingDirectory else { return path }
+    return workingDirectory == "/" ? "/" + path : workingDirectory + "/" + path
+  }
+
   static var processID: Int32 { getpid() }
 
   static func atExit(_ function: @convention(c) () -> Void) { atexit(function) }

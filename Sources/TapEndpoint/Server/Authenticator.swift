@@ -34,7 +34,8 @@ struct Authenticator: Sendable {
   init?(_ access: Endpoint.Configuration.Access) throws(EndpointError) {
     let paths = [(access.bearerTokenFile, Credentials.Scheme.bearer), (access.basicPasswordFile, .basic)]
     files = paths.compactMap { path, scheme in
-      path.map { File(path: $0, scheme: scheme, read: access.readFile) }
+      // It is read again when the app may have changed its directory.
+      path.map { File(path: System.absolute($0), scheme: scheme, read: access.readFile) }
     }
     openPaths = access.openPaths
     if files.isEmpty { return nil }

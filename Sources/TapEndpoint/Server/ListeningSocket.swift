@@ -33,7 +33,10 @@ struct ListeningSocket: Sendable {
       if isBound, let path { System.remove(path) }
       throw error
     }
-    file = path.flatMap { path in (try? System.status(ofLinkAtPath: path)).map { (path, $0) } }
+    // The app may have changed its directory when the socket closes.
+    file = path.map(System.absolute).flatMap { path in
+      (try? System.status(ofLinkAtPath: path)).map { (path, $0) }
+    }
     self.address = path == nil ? SocketAddress.local(descriptor) ?? address : address
   }
 

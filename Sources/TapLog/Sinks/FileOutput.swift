@@ -29,7 +29,8 @@ struct FileOutput: LogOutput {
     // A path goes to the system as a C string, which ends there: it would be another file's.
     if path.utf8.contains(0) { throw refusal("it has a NUL in it; choose a path without one") }
     if path.isEmpty { throw refusal("the path is empty; name a file") }
-    (self.path, self.faults, rotation) = (path, faults, configuration.rotation)
+    // It is looked up again before each write, when the app may have changed its directory.
+    (self.path, self.faults, rotation) = (System.absolute(path), faults, configuration.rotation)
     synchronizationInterval = configuration.synchronizationInterval
     permissions = (configuration.filePermissions & 0o777 | 0o200, areExact: false)
     rotated = rotatedFiles
