@@ -136,8 +136,12 @@ public final class Registry: Sendable {
     let labels = labels.map {
       (name: Array($0.utf8), value: Array($1.prefix(utf8Length: RenderedLabels.maximumValueLength).utf8))
     }
-    return gather().lazy.filter { name.hasPrefix($0.descriptor.name) }
-      .compactMap { $0.sum(suffix: name.dropFirst($0.descriptor.name.count), labels: labels) }.first
+    // One by one: the first of a lazy sequence asks the app's callbacks to find it, and again to give it.
+    for family in gather() where name.hasPrefix(family.descriptor.name) {
+      let suffix = name.dropFirst(family.descriptor.name.count)
+      if let sum = family.sum(suffix: suffix, labels: labels) { return sum }
+    }
+    return nil
   }
 
   /// Removes one series with run-time labels, from the next scrape on.

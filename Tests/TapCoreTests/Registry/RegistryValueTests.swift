@@ -32,6 +32,16 @@ import TestSupport
     #expect(registry.value(of: "depth") == 2_500)
   }
 
+  /// The second answer is one that a counter refuses.
+  @Test func `a callback is asked once`() throws {
+    let registry = Registry()
+    let answers = Mutex([3, Double.nan])
+    try registry.counter("jobs_total", help: "") { answers.withLock { $0.isEmpty ? -1 : $0.removeFirst() } }
+    #expect(registry.value(of: "jobs_total") == 3)
+    #expect(registry.value(of: "jobs_total") == nil)
+    #expect(answers.withLock { $0.isEmpty })
+  }
+
   @Test func `a histogram has a count and a sum, a gauge its value`() throws {
     let registry = Registry()
     let histogram = try registry.histogram("wait_seconds", help: "")
