@@ -108,7 +108,7 @@ import TestSupport
     ("Stream error in the HTTP/2 framing layer", .connectionLost),
     ("Illegal or missing hexadecimal sequence in chunked-encoding", .body),
     ("chunk hex-length char not a hex digit: 0x7a", .body), ("chunk hex-length longer than 16", .body),
-    ("invalid chunk size: 'ffffffffffffffff'", .body),
+    ("invalid chunk size: 'ffffffffffffffff'", .body), ("Failed sending data to the peer", .connectionLost),
   ])
   func `libcurl's words have a class`(message: String, type: RequestErrorType) {
     #expect(RequestErrorType(curlMessage: message) == type)

@@ -39,6 +39,7 @@ package enum System {
     package static let badDescriptor = Failure(code: EBADF)
     package static let noReader = Failure(code: ENXIO)
     package static let missing = Failure(code: ENOENT)
+    package static let exists = Failure(code: EEXIST)
     package static let denied = Failure(code: EACCES)
     package static let isDirectory = Failure(code: EISDIR)
     package static let readOnly = Failure(code: EROFS)
@@ -88,21 +89,28 @@ package enum System {
 }
 
 extension System {
-  /// Opens a file for appending, and creates it if it does not exist and permissions are given. Never
-  /// blocks, not for a FIFO either.
-  package static func openForAppending(_ path: String, permissions: Int?) throws(Failure) -> Int32 {
-    let flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (permissions == nil ? 0 : O_CREAT)
-    let mode = mode_t(truncatingIfNeeded: permissions ?? 0)
-    let descriptor = try aboveStandard(
-      Int32(truncatingIfNeeded: try uninterrupted { Int(open(path, flags, mode)) }))
-    // An umask may take the right to write from a new file's owner, who could not open it again.
+  /// Opens a file for appending. Never blocks, not for a FIFO either.
+  package static func openForAppending(_ path: String) throws(Failure) -> Int32 {
+    try openForAppending(path, 0, 0)
+  }
+
+  /// Makes a file, and opens it for appending. Throws if one is there, also a link that leads nowhere (EEXIST).
+  ///
+  /// - Parameter permissions: Less the process's umask, apart from the owner's right to write: without it he
+  ///   could not open the file again.
+  package static func create(_ path: String, permissions: Int) throws(Failure) -> Int32 {
+    let descriptor = try openForAppending(path, O_CREAT | O_EXCL, mode_t(truncatingIfNeeded: permissions))
     var status = stat()
-    if permissions != nil, fstat(descriptor, &status) == 0, status.st_size == 0,
-      status.st_mode & (S_IFMT | 0o200) == S_IFREG
-    {
-      fchmod(descriptor, status.st_mode & 0o777 | 0o200)
-    }
+    if fstat(descriptor, &status) == 0 { fchmod(descriptor, status.st_mode & 0o777 | 0o200) }
     return descriptor
+  }
+
+  private static func openForAppending(
+    _ path: String, _ flags: Int32, _ mode: mode_t
+  ) throws(Failure) -> Int32 {
+    let flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags
+    return try aboveStandard(
+      Int32(truncatingIfNeeded: try uninterrupted { Int(open(path, flags, mode)) }))
   }
 
   /// Opens a file for reading. Does not block on a pipe or a device.
@@ -282,8 +290,6 @@ extension System {
   #else
     private static let utimeOmit = (1 << 30) - 2
   #endif
-
-  package static func empty(_ descriptor: Int32) -> Bool { ftruncate(descriptor, 0) == 0 }
 
   package static func rename(_ path: String, to newPath: String) throws(Failure) {
     _ = try uninterrupted { Int(TapLibc.rename(path, newPath)) }

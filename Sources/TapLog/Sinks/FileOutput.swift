@@ -79,7 +79,9 @@ struct FileOutput: LogOutput {
 
   /// How many bytes the file takes. If it is time for a new one, it is moved aside first.
   private mutating func capacity(for batch: LineBuffer) -> Int {
-    guard let rotation, let file, file.kind == .regular, batch.takenOfFirst == 0 else { return .max }
+    guard let rotation, let file, file.kind == .regular else { return .max }
+    // The rest of a line stays with its beginning.
+    if batch.takenOfFirst > 0 { return batch.firstLength }
     let (now, next) = (Timestamp.now, batch.firstLength)
     let left = rotation.capacity(
       size: file.size, modified: file.modified, now: now.nanosecondsSinceEpoch, next: next)

@@ -25,14 +25,14 @@ struct OpenFile {
     var attempts = 10
     while true {
       attempts -= 1
-      let descriptor = try System.openForAppending(path, permissions: permissions)
+      let (descriptor, isNew) = try openOrCreate(path, permissions: permissions)
       do {
         var file = OpenFile(descriptor, try System.status(ofDescriptor: descriptor))
         if file.kind != .regular { return file }
         _ = System.lock(descriptor, isShared: true)
         // What has been rotated before it was locked may be gone.
         if file.isCurrent(at: path) || attempts == 0 {
-          if areExact, file.size == 0 { System.setPermissions(permissions, of: descriptor) }
+          if areExact, isNew { System.setPermissions(permissions, of: descriptor) }
           try file.endLine(path)
           return file
         }
@@ -42,6 +42,19 @@ struct OpenFile {
       }
       System.close(descriptor)
     }
+  }
+
+  private static func openOrCreate(
+    _ path: String, permissions: Int
+  ) throws(System.Failure) -> (descriptor: Int32, isNew: Bool) {
+    do { return (try System.openForAppending(path), false) } catch { if error != .missing { throw error } }
+    // A file is made at the end of the links that lead to it.
+    guard let target = RotatedFiles.target(of: path) else { throw .missing }
+    do { return (try System.create(target, permissions: permissions), true) } catch {
+      if error != .exists { throw error }
+    }
+    // Another process has made it meanwhile, with permissions of its own.
+    return (try System.openForAppending(path), false)
   }
 
   private init(_ descriptor: Int32, _ status: System.FileStatus) {

@@ -188,10 +188,10 @@ final class RotatedFiles: BackgroundJob {
     let source = try System.openForReading(path)
     defer { System.close(source) }
     let permissions = try System.status(ofDescriptor: source).permissions
-    let target = try System.openForAppending(part, permissions: permissions)
-    defer { System.close(target) }
     // A killed process may have left one.
-    guard regularFile(target, at: part) != nil, System.empty(target) else { return }
+    System.remove(part)
+    let target = try System.create(part, permissions: permissions)
+    defer { System.close(target) }
     System.setPermissions(permissions, of: target)
     var failure: System.Failure?
     let isWhole = gzip.compress(level: 6) { memory in

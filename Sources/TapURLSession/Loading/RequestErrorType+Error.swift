@@ -45,7 +45,7 @@ extension RequestErrorType {
     ("reset", .connectionLost), ("partial file", .connectionLost), ("transfer closed", .connectionLost),
     ("bytes missing", .connectionLost),
     ("when receiving", .connectionLost), ("recv failure", .connectionLost),
-    ("when sending", .connectionLost), ("send failure", .connectionLost), ("broken pipe", .connectionLost),
+    ("sending data", .connectionLost), ("send failure", .connectionLost), ("broken pipe", .connectionLost),
     ("outstanding read data remaining", .connectionLost),
   ]
 }

@@ -166,6 +166,33 @@ import TestSupport
     #expect(try folder.lines("requests.jsonl") == ["other", "next"])
   }
 
+  @Test func `goes on with a torn line, and rotates behind it`() throws {
+    let folder = try TemporaryFolder()
+    let configuration = with(RequestLog.Configuration()) { $0.rotation = LogRotation(maximumSize: 8) }
+    var output = try FileOutput(folder("requests.jsonl"), configuration, LogFaults(of: "under test"))
+    var batch = LineBuffer("torn\n", "second\n", "third\n")
+    _ = batch.take(2)
+    while !batch.isEmpty { #expect(output.write(&batch).state == .ready) }
+    output.close()
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    #expect(try names.map(folder.lines) == [["third"], ["rn"], ["second"]])
+  }
+
+  /// logrotate's `create` chooses them.
+  @Test func `leaves a file that another process made its permissions`() throws {
+    let folder = try TemporaryFolder()
+    let path = folder("requests.jsonl")
+    var output = try FileOutput(path, .init(), LogFaults(of: "under test"))
+    try output.write(lines: "first")
+    try #require(chmod(path, 0o640) == 0)
+    try FileManager.default.moveItem(atPath: path, toPath: path + ".1")
+    System.close(try System.create(path, permissions: 0o600))
+    try output.write(lines: "second")
+    output.close()
+    #expect(try folder.lines("requests.jsonl") == ["second"])
+    #expect(folder.mode(of: "requests.jsonl") == 0o600)
+  }
+
   @Test(arguments: [0, 1, 5])
   func `is not disturbed by signals`(times: Int) throws {
     var left = times

@@ -60,7 +60,7 @@ import TestSupport
   @Test(arguments: ["/dev/null", "/proc/self/fd/", "link to /proc/self/fd/"])
   func `to a device or a descriptor is never moved`(path: String) throws {
     let folder = try TemporaryFolder()
-    let descriptor = try System.openForAppending(folder("file"), permissions: 0o600)
+    let descriptor = try System.create(folder("file"), permissions: 0o600)
     defer { System.close(descriptor) }
     let target = path == "/dev/null" ? path : "/proc/self/fd/\(descriptor)"
     if path != "/proc/self/fd/" { try link(folder("requests.jsonl"), to: target) }

@@ -202,7 +202,7 @@ import TestSupport
     let folder = try TemporaryFolder()
     let (name, files) = try oldFiles(in: folder)
     try folder.write("half", to: "\(name).gz.part")
-    let other = try System.openForAppending(folder(name), permissions: 0o600)
+    let other = try System.openForAppending(folder(name))
     #expect(System.lock(other))
     tidy(files)
     #expect(try folder.lines("\(name).gz.part") == ["half"])
@@ -257,7 +257,7 @@ import TestSupport
       atPath: folder("\(name).gz.part"), withDestinationPath: folder("other"))
     tidy(files)
     #expect(try folder.lines("other") == ["precious"])
-    #expect(try folder.lines(name) == ["lines"])
+    #expect(try Self.rotated(folder).contains("\(name).gz"))
   }
 
   @Test func `is done by one of two logs on one file, and no line is torn or lost`() async throws {
