@@ -8,6 +8,12 @@ import TestSupport
     #expect(configuration.endpoint?.address == .loopback(port: 9464))
     #expect(configuration.log == nil)
     #expect(configuration.warnings.isEmpty)
+    #expect(configuration.exposesProcess && configuration.keepsPageHistory)
+    #expect(!configuration.exposesCreatedSamples && !configuration.servesLog)
+    #expect(!configuration.failsIfAddressInUse && !configuration.isQuiet)
+    #expect(configuration.traceSamplingRate == 0)
+    #expect(configuration.shutdownTimeout == .seconds(5))
+    #expect(configuration.addressRetryInterval == .seconds(1))
   }
 
   @Test(arguments: [
@@ -18,9 +24,9 @@ import TestSupport
   ])
   func `a host is an address, in brackets too, or a name`(value: String, host: String) {
     let configuration = Tap.Configuration(environment: [
-      "OTEL_EXPORTER_PROMETHEUS_HOST": value, "OTEL_EXPORTER_PROMETHEUS_PORT": "9999",
+      "OTEL_EXPORTER_PROMETHEUS_HOST": value, "OTEL_EXPORTER_PROMETHEUS_PORT": "65535",
     ])
-    #expect(configuration.endpoint?.address == .tcp(host: host, port: 9999))
+    #expect(configuration.endpoint?.address == .tcp(host: host, port: 65_535))
     #expect(configuration.warnings.isEmpty)
   }
 
@@ -77,10 +83,14 @@ import TestSupport
     await tap.shutdown()
   }
 
-  @Test(arguments: [("off", false), ("", false), ("stderr", true), ("stdout", true), ("/tmp/a.jsonl", true)])
-  func `the log goes where the variable says`(value: String, logs: Bool) {
+  @Test(
+    arguments: [
+      ("off", nil), ("", nil), ("stderr", .standardError), ("stdout", .standardOutput),
+      ("/tmp/a.jsonl", .file("/tmp/a.jsonl")), ("stdout,a", [.standardOutput, .file("a")]),
+    ] as [(String, RequestLog.Destination?)])
+  func `the log goes where the variable says`(value: String, log: RequestLog.Destination?) {
     let configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG": value])
-    #expect((configuration.log != nil) == logs)
+    #expect(String(describing: configuration.log) == String(describing: log))
   }
 
   @Test func `rotation, whether the log is served, credentials and methods come from variables`() {
@@ -101,6 +111,10 @@ import TestSupport
     for (size, bytes) in [("7", 7), ("3k", 3_072), ("2G", 2 << 30)] {
       let configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG_ROTATION_SIZE": size])
       #expect(configuration.logging.rotation?.maximumSize == bytes)
+    }
+    for (interval, seconds) in [("90", 90), ("2s", 2), ("3m", 180), ("4h", 14_400)] {
+      let configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG_ROTATION_INTERVAL": interval])
+      #expect(configuration.logging.rotation?.interval == .seconds(seconds))
     }
   }
 
@@ -176,19 +190,6 @@ import TestSupport
     #expect(configuration.warnings == [])
   }
 
-  /// Each variable is named once, with what becomes of it.
-  @Test func `a log that cannot be opened is not said to be one of the code`() throws {
-    let folder = try TemporaryFolder()
-    var configuration = Tap.Configuration(environment: [
-      "SESSION_TAP_LOG": folder("no/such/requests.jsonl")
-    ])
-    _ = try configuration.makeLog()
-    configuration.warnOfIgnoredVariables()
-    #expect(configuration.warnings.count == 1)
-    #expect(configuration.warnings.first?.hasPrefix("SESSION_TAP_LOG: ") == true)
-    #expect(configuration.warnings.first?.hasSuffix("the app runs without a log") == true)
-  }
-
   /// Each set of names alone, and the tap's own before OpenTelemetry's.
   @Test func `host and port have a name of the tap's own and one of OpenTelemetry's`() {
     let own = ["SESSION_TAP_HOST": "::1", "SESSION_TAP_PORT": "7"]
@@ -242,21 +243,6 @@ import TestSupport
     #expect(configuration.log == nil)
     let problem = "neither 'off' nor places, separated by commas: it is ignored"
     #expect(configuration.warnings == ["SESSION_TAP_LOG is '\(value)', \(problem)"])
-  }
-
-  @Test func `what needs an endpoint has no effect without one`() {
-    var configuration = Tap.Configuration(environment: [
-      "SESSION_TAP_SERVE_LOG": "1", "OTEL_EXPORTER_PROMETHEUS_PORT": "9464",
-      "SESSION_TAP_ALLOW_NETWORK": "0",
-    ])
-    configuration.endpoint = nil
-    configuration.warnOfIgnoredVariables()
-    #expect(
-      configuration.warnings == [
-        "OTEL_EXPORTER_PROMETHEUS_PORT is '9464', which has no effect: the app's code sets no endpoint",
-        "SESSION_TAP_ALLOW_NETWORK is '0', which has no effect: the app's code sets no endpoint",
-        "SESSION_TAP_SERVE_LOG is '1', which has no effect: the app's code sets no endpoint",
-      ])
   }
 
   /// The target is what both variables set, and the log's fields come from it.

@@ -27,7 +27,15 @@ import TestSupport
       #expect(answer.hasPrefix("HTTP/1.1 200 "))
       #expect(answer.matches(of: /"message":"([^"]*)","n":42/).map { String($0.1) } == messages)
     }
-    #expect(try await tap.get("/logs?severity=loud").hasPrefix("HTTP/1.1 400 "))
+    // By its number a reader gets what is newer.
+    let last = try #require(tap.requestLog).recentLines(LogQuery()).last
+    let newest = try await tap.get("/logs?after=\(last - 1)")
+    #expect(newest.contains("\r\nSession-Tap-Last-Line: \(last)\r\n"))
+    #expect(newest.contains("\r\nContent-Type: application/x-ndjson; charset=utf-8\r\n"))
+    #expect(newest.matches(of: /"message":"([^"]*)"/).map(\.1) == ["4"])
+    let refusal = try await tap.get("/logs?severity=loud")
+    #expect(refusal.hasPrefix("HTTP/1.1 400 "))
+    #expect(refusal.contains("\r\n\r\n400 Bad Request: severity must be one of "))
     #expect(try await tap.get("/").contains("data-log=\"yes\""))
     await tap.shutdown()
 
@@ -37,6 +45,12 @@ import TestSupport
     await few.shutdown()
     let messages = try #require(few.requestLog).recentText.matches(of: /"message":"([^"]*)"/).map(\.1)
     #expect(messages == ["3", "4"])
+
+    let many = try Self.tap()
+    for number in 0...1_000 { many.log(.info, "\(number)") }
+    await many.shutdown()
+    let kept = try #require(many.requestLog).recent(LogQuery(limit: 2_000))
+    #expect(kept.count { $0 == UInt8(ascii: "\n") } == 1_000)
   }
 
   @Test func `a request that is refused is a warning in the log, unless the app is told`() async throws {
@@ -116,6 +130,32 @@ import TestSupport
     let head = try await RawClient.get("/requests", port: port, method: "HEAD")
     #expect(head.contains("Session-Tap-Requests-Under-Way: 2\r\n") && head.hasSuffix("\r\n\r\n"))
     withExtendedLifetime(last) {}
+    await tap.shutdown()
+  }
+
+  @Test func `of very many requests the oldest thousand are listed, and all are counted`() async throws {
+    let tap = try Self.tap()
+    let requests = (0..<1_002).map { tap.outbound.begin(client: "c", method: "GET", url: "http://h/\($0)") }
+    let (lines, all) = try await Self.requests(tap)
+    #expect(lines.count == 1_000 && all == 1_002)
+    withExtendedLifetime(requests) {}
+    await tap.shutdown()
+  }
+
+  @Test(arguments: [true, false])
+  func `the page has the addresses of what waits only where the log is served`(isServed: Bool) async throws {
+    let tap = try Self.tap { ($0.servesLog, $0.outbound.waitingLimit) = (isServed, .milliseconds(1)) }
+    let request = tap.outbound.begin(client: "c", method: "GET", url: "http://host/42")
+    let answer = try await Poll.until("the request") {
+      let answer = try await tap.get("/page/waits")
+      return answer.contains(#""count":1,"#) ? answer : nil
+    }
+    #expect(answer.hasPrefix("HTTP/1.1 200 "))
+    #expect(answer.contains("\r\nContent-Type: application/json\r\n"))
+    #expect(answer.contains("\r\nCache-Control: no-store\r\n"))
+    #expect(answer.contains(#""client.name":"c""#))
+    #expect(answer.contains(#""url.full":"http://host/42""#) == isServed)
+    withExtendedLifetime(request) {}
     await tap.shutdown()
   }
 

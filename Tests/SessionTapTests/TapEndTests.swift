@@ -225,4 +225,20 @@ import TestSupport
       try await other.runUntilTerminated { throw CancellationError() }
     }
   }
+
+  @Test func `a signal ends all waits, also after one of them was let go`() async {
+    await #expect(processExitsWith: .exitCode(7)) {
+      var signals = (0..<3).map { _ in TerminationSignals() }
+      try await waitForHandler(of: SIGTERM)
+      signals.removeFirst()
+      kill(getpid(), SIGTERM)
+      let ended = Gate()
+      Task { [signals] in
+        for waiting in signals { await waiting.wait() }
+        ended.open()
+      }
+      try await ended.wait("the end of all waits")
+      exit(7)
+    }
+  }
 }

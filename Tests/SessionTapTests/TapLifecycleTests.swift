@@ -9,7 +9,37 @@ import TestSupport
     #expect(throws: TapError.self) { try tap.start() }
     let error = await #expect(throws: TapError.self) { try await tap.run() }
     #expect(error?.code == .shutDown)
+    #expect(error?.description == "the tap was shut down; make another one")
     #expect(tap.address == nil)
+  }
+
+  @Test func `a tap starts once, and serves on`() async throws {
+    let tap = try Tap.start(.test())
+    let error = #expect(throws: TapError.self) { try tap.start() }
+    #expect(error?.code == .startedBefore)
+    #expect(error?.description == "the tap was started before; make another one")
+    #expect(try await tap.get("/healthz").hasPrefix("HTTP/1.1 200 "))
+    await tap.shutdown()
+  }
+
+  @Test(arguments: [(true, true), (false, true), (false, false)])
+  func `a service runs until its task is cancelled or the tap is shut down`(
+    isStarted: Bool, isCancelled: Bool
+  ) async throws {
+    let tap = try Tap(.test())
+    if isStarted { try tap.start() }
+    let run = Task { try await tap.run() }
+    try await Poll.until("the address") { tap.address != nil }
+    if isCancelled { run.cancel() } else { await tap.shutdown() }
+    try await run.value
+    #expect(tap.address == nil)
+    #expect(throws: TapError.self) { try tap.start() }
+  }
+
+  @Test func `a tap that never started is released without a word`() throws {
+    let log = try #require(Tap(.test(log: .memory) { $0.servesLog = true }).requestLog)
+    #expect(log.flush())
+    #expect(log.recent().isEmpty)
   }
 
   @Test func `every shutdown returns when the tap is shut down`() async throws {
@@ -110,12 +140,22 @@ import TestSupport
     session.invalidateAndCancel()
   }
 
-  @Test func `errors have their text where Foundation asks for it`() async throws {
-    var configuration = Tap.Configuration.test()
-    configuration.endpoint?.address = .tcp(host: "203.0.113.1", port: 1)
-    let error = try #require(throws: TapError.self) { try Tap.start(configuration) }
-    #expect(error.localizedDescription == "\(error)")
-    let underlying = try #require(error.underlying)
-    #expect(underlying.localizedDescription == "\(underlying)")
+  @Test func `errors have their text where Foundation asks for it`() throws {
+    let taken = Registry()
+    let tap = try Tap(.test(), registry: taken)
+    let address = Tap.Configuration.test { $0.endpoint?.address = .tcp(host: "203.0.113.1", port: 1) }
+    let log = Tap.Configuration.test(log: .file("/no/such/requests.jsonl"))
+    let template = Tap.Configuration.test { $0.inbound.pathTemplates = ["/users/:id"] }
+    let configurations = [address, log, template, .test()]
+    for (index, configuration) in configurations.enumerated() {
+      let registry = index == 3 ? taken : Registry()
+      let error = try #require(throws: TapError.self) {
+        try Tap(configuration, registry: registry).start()
+      }
+      #expect(error.localizedDescription == "\(error)")
+      let underlying = try #require(error.underlying)
+      #expect(underlying.localizedDescription == "\(underlying)")
+    }
+    withExtendedLifetime(tap) {}
   }
 }

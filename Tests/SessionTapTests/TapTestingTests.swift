@@ -17,6 +17,7 @@ import TestSupport
     #expect(tap.registry.value(of: name, labels: ["client": "users"]) == Double(number + 1))
     #expect(tap.registry.value(of: name, labels: ["url_template": "/users/{id}"]) == Double(number + 1))
     #expect(tap.registry.value(of: name, labels: ["client": "other"]) == nil)
+    #expect(!tap.registry.text.contains("process_"))
     #expect(await tap.flush())
     let log = try #require(tap.requestLog)
     // A test beside it may hold the queue of all sessions, which has a line of its own.
@@ -34,5 +35,17 @@ import TestSupport
     let tap = try Tap.testing()
     for number in 0..<25_000 { tap.inbound.begin(method: "GET", path: "/\(number)").end(statusCode: 200) }
     #expect(tap.recordedRequests().map(\.request.url) == (15_000..<25_000).map { "/\($0)" })
+  }
+
+  @Test func `it reads no environment`() async {
+    await #expect(processExitsWith: .exitCode(7)) {
+      setenv("OTEL_SERVICE_NAME", "shop", 1)
+      setenv("SESSION_TAP_LOGS", "x", 1)
+      let tap = try Tap.testing()
+      #expect(!tap.registry.text.contains("target_info"))
+      #expect(tap.requestLog?.flush() == true)
+      #expect(tap.requestLog?.recent().isEmpty == true)
+      exit(7)
+    }
   }
 }

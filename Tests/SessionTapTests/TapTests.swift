@@ -8,6 +8,7 @@ import TestSupport
     let tap = try Tap(configuration, registry: registry)
     let error = #expect(throws: TapError.self) { try Tap(configuration, registry: registry) }
     #expect(error?.code == .metrics)
+    #expect(error?.underlying is RegistryError)
     #expect(error?.description.contains("Registry()") == true)
     withExtendedLifetime(tap) {}
   }
@@ -173,7 +174,9 @@ import TestSupport
     let gateway = try Origin { _ in [.response()] }
     let tap = try Tap(.test { $0.endpoint = nil })
     try tap.registry.counter("jobs_total", help: "Jobs done.").increment()
-    try await tap.push(to: PushGateway("http://127.0.0.1:\(gateway.port)", job: "backup"))
+    let target = try PushGateway("http://127.0.0.1:\(gateway.port)", job: "backup")
+    try await tap.push(to: target)
+    await #expect(throws: TapError.self) { try await tap.push(to: target, within: .zero) }
     #expect(gateway.requests.map(\.path) == ["/metrics/job/backup"])
     let body = String(decoding: gateway.requests.flatMap(\.body), as: UTF8.self)
     #expect(body.contains("\njobs_total 1\n"))

@@ -32,7 +32,9 @@ import TestSupport
     let access = with(Endpoint.Configuration.Access()) {
       ($0.bearerTokenFile, $0.basicPasswordFile) = (directory("tokens"), directory("passwords"))
     }
-    let routes = ["/healthz", "/metrics"].map { EndpointRoute.immediate($0) { _ in .text("secret") } }
+    let routes = ["/healthz", "/readyz", "/metrics"].map { path in
+      EndpointRoute.immediate(path) { _ in .text("secret") }
+    }
     try await withEndpoint(routes: routes, access: access) { port in
       func status(_ path: String, _ authorization: [String]) async throws -> String {
         let fields = authorization.map { "Authorization: \($0)\r\n" }.joined()
@@ -47,7 +49,7 @@ import TestSupport
         ["Bearer token-1", "Bearer token-1"], ["Bearertoken-1"],
       ] { #expect(try await status("/metrics", wrong) == "401", "\(wrong)") }
       #expect(try await status("/nowhere", []) == "401")
-      #expect(try await status("/healthz", []) == "200")
+      for path in ["/healthz", "/readyz"] { #expect(try await status(path, []) == "200") }
       let refusal = try await RawClient.get("/metrics", port: port)
       #expect(refusal.contains("\r\nWWW-Authenticate: Bearer realm=\"session-tap\"\r\n"))
       #expect(refusal.contains("\r\nWWW-Authenticate: Basic realm=\"session-tap\"\r\n"))
@@ -141,7 +143,15 @@ import TestSupport
 
   @Test func `listens to the network only if told`() async throws {
     let address = EndpointAddress.tcp(host: "0.0.0.0", port: 0)
-    #expect(startError(at: address)?.code == .accessNotRestricted)
+    let error = startError(at: address)
+    #expect(error?.code == .accessNotRestricted)
+    #expect(error?.description.hasPrefix("anybody could read: 0.0.0.0:") == true)
+    let directory = try TemporaryFolder()
+    let token = try directory.write("token", to: "tokens")
+    let restricted = with(Endpoint.Configuration(address: address)) { $0.access.bearerTokenFile = token }
+    let other = Endpoint(configuration: restricted, routes: [])
+    try other.start()
+    await other.shutdown(within: .zero)
     let open = with(Endpoint.Configuration(address: address)) { $0.access.allowsAnyoneFromNetwork = true }
     let endpoint = Endpoint(configuration: open, routes: [.liveness()])
     let port = try #require(try endpoint.start().port)
@@ -164,7 +174,8 @@ import TestSupport
 
   @Test(arguments: [
     ("127.0.0.1", false), ("127.8.9.1", false), ("::1", false), ("::ffff:127.0.0.1", false),
-    ("0.0.0.0", true), ("::", true), ("10.1.2.3", true), ("fe80::1%eth0", true),
+    ("0.0.0.0", true), ("::", true), ("10.1.2.3", true), ("fe80::1%eth0", true), ("::ffff:10.1.2.3", true),
+    ("::1:2", true), ("128.0.0.1", true),
   ])
   func `knows the loopback`(host: String, isReachable: Bool) {
     #expect(EndpointAddress.tcp(host: host, port: 1).isReachableFromNetwork == isReachable)
@@ -181,11 +192,11 @@ import TestSupport
     try await withEndpoint(routes: routes, logRefusal: { lines.send($0) }) { port in
       for host in [
         "localhost", "LocalHost:\(port)", "localhost.:1", "app.localhost", "127.0.0.1:9464", "[::1]:9464",
-        "10.1.2.3",
+        "10.1.2.3", String(repeating: "a.", count: 122) + "localhost.",
       ] { #expect(try await RawClient.status("/logs", port: port, host: host) == "200", "\(host)") }
       for host in [
         "evil.example", "evil.example:\(port)", "localhost.evil.example", "notlocalhost",
-        "127.0.0.1.evil.example",
+        "127.0.0.1.evil.example", "b" + String(repeating: "a.", count: 122) + "localhost.",
       ] {
         for path in ["/logs", "/", "/nowhere"] {
           #expect(try await RawClient.status(path, port: port, host: host) == "421", "\(host) \(path)")
@@ -194,6 +205,9 @@ import TestSupport
           #expect(try await RawClient.status(path, port: port, host: host) == "200", "\(host) \(path)")
         }
       }
+      // Browsers always name one.
+      let answer = try await RawClient(port: port).exchange("GET /logs HTTP/1.0\r\n\r\n")
+      #expect(answer.hasSuffix("secret"))
       #expect(try await RawClient.status("http://evil.example/logs", port: port, host: "localhost") == "421")
       let refusal = try await RawClient.get("/logs", port: port, host: "evil.example")
       let body = try #require(refusal.split(separator: "\r\n\r\n").last)
@@ -235,13 +249,22 @@ import TestSupport
 
   @Test func `tells what was refused and whose`() async throws {
     let lines = EventQueue<String>()
-    try await withEndpoint(routes: [], logRefusal: { lines.send($0) }) { port in
+    let directory = try TemporaryFolder()
+    var access = Endpoint.Configuration.Access()
+    access.bearerTokenFile = try directory.write("token", to: "tokens")
+    access.openPaths = ["/open"]
+    let routes = [EndpointRoute.immediate("/open") { _ in .text("fine\n") }]
+    try await withEndpoint(routes: routes, access: access, logRefusal: { lines.send($0) }) { port in
       let client = try RawClient(port: port)
       client.send("nonsense\r\n")
       _ = await client.receive(until: "\r\n\r\n")
       let line = try await lines.next("a refusal")
       #expect(line.hasPrefix("refused 127.0.0.1:"))
       #expect(line.hasSuffix(": 400 the first line is no request line"))
+      #expect(try await RawClient.status("/open", port: port) == "200")
+      #expect(try await RawClient.status("/healthz", port: port) == "401")
+      let other = try await lines.next("another refusal")
+      #expect(other.hasPrefix("refused 127.0.0.1:") && other.hasSuffix(": 401 credentials"))
     }
   }
 }

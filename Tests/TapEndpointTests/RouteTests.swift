@@ -22,6 +22,31 @@ import TestSupport
     }
   }
 
+  /// Several fields of a name are one list (RFC 9110, section 5.3).
+  @Test(arguments: [
+    ("", ExpositionFormat.text, ""),
+    ("Accept: text/plain;q=0.1\r\nAccept: application/openmetrics-text\r\n", .openMetrics, ""),
+    ("Accept-Encoding: identity;q=0.5\r\nAccept-Encoding: gzip\r\n", .text, "gzip"),
+  ])
+  func `serves metrics as the scraper asks for them`(
+    fields: String, format: ExpositionFormat, coding: String
+  ) async throws {
+    let registry = Registry()
+    try await withEndpoint(routes: [.metrics(of: registry)]) { port in
+      let answer = try await RawClient.get("/metrics", port: port, fields: fields)
+      let head = answer.split(separator: "\r\n").prefix { !$0.hasPrefix("Content-Length: ") }
+      let lines = head.filter { !$0.hasPrefix("Date: ") }.map { String($0) }
+      let codings = coding.isEmpty ? [] : ["Content-Encoding: \(coding)"]
+      let expected = [
+        "HTTP/1.1 200 OK", "Content-Type: \(format.contentType)", "Cache-Control: no-store",
+        "X-Content-Type-Options: nosniff", "Vary: Accept, Accept-Encoding",
+      ]
+      #expect(lines == expected + codings)
+      let labels = ["code": "200", "format": format.rawValue]
+      #expect(registry.value(of: "session_tap_scrapes_total", labels: labels) == 1)
+    }
+  }
+
   @Test(arguments: [
     ("name[]=depth", ["depth"]), ("name%5B%5D=depth&name[]=jobs_total", ["depth", "jobs"]),
     ("name[]=jobs", ["jobs"]), ("name[]=nothing", []),
@@ -62,6 +87,37 @@ import TestSupport
       #expect(try await RawClient.get("/readyz", port: port).hasPrefix("HTTP/1.1 200 "))
       readiness.remove("cache")
       #expect(try await RawClient.get("/readyz", port: port).hasSuffix("\r\n\r\nready\ndatabase: ok\n"))
+    }
+  }
+
+  @Test func `each check has one line of bounded length, in the order of their addition`() async {
+    let readiness = Readiness()
+    readiness.add("z") { nil }
+    readiness.add("a\nb") { String(repeating: "x", count: 1_001) }
+    readiness.add("m") { "no\r\nroom" }
+    let report = await readiness.report(within: .seconds(3_600))
+    let reason = String(repeating: "x", count: 1_000)
+    #expect(report.text == "not ready\nz: ok\na b: \(reason)\nm: no room\n")
+  }
+
+  @Test func `a check is cancelled when its last client has left`() async throws {
+    let readiness = Readiness()
+    let (started, cancelled) = (Gate(), Gate())
+    readiness.add("stuck") {
+      started.open()
+      do {
+        try await Gate.waitForCancel()
+        cancelled.open()
+      } catch {}
+      return "cancelled"
+    }
+    try await withEndpoint(
+      routes: [.readiness(readiness)], limits: { $0.answerTimeout = .seconds(3_600) }
+    ) { port in
+      let client = try RawClient(port: port, asking: "/readyz")
+      try await started.wait("the check")
+      client.reset()
+      try await cancelled.wait("the cancel")
     }
   }
 

@@ -10,6 +10,7 @@ final class CollectingSink: LogSink {
     var isClosed = false
     var isFailing = false
     var hasDurability = true
+    var flushes = 0
   }
 
   private let state = Mutex(State())
@@ -19,6 +20,8 @@ final class CollectingSink: LogSink {
       $0.text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
     }
   }
+
+  var flushes: Int { state.withLock { $0.flushes } }
 
   var isClosed: Bool { state.withLock { $0.isClosed } }
 
@@ -34,7 +37,12 @@ final class CollectingSink: LogSink {
   /// Whether what it is given becomes durable.
   func makeDurable(_ isDurable: Bool) { state.withLock { $0.hasDurability = isDurable } }
 
-  func flush() throws { try state.withLock { if !$0.hasDurability { throw Refused() } } }
+  func flush() throws {
+    try state.withLock { state in
+      state.flushes += 1
+      if !state.hasDurability { throw Refused() }
+    }
+  }
 
   func close() { state.withLock { $0.isClosed = true } }
 }

@@ -40,15 +40,41 @@ import TestSupport
   }
 
   @Test func `exposes its counters through a registry`() throws {
-    let log = try RequestLog(to: .custom(CollectingSink()))
+    let (sink, log) = try RequestLog.collecting {
+      $0.sampling.minimumSeverity = .info
+      $0.clientSampling = ["quiet": LogSampling(rate: 0)]
+    }
     let registry = Registry()
     try registry.register(log)
-    log.requestEnded(.bare())
+    for (code, count) in [(200, 1), (404, 2), (503, 3)] {
+      for _ in 0..<count { log.requestEnded(.bare(.response(statusCode: code))) }
+    }
+    for _ in 0..<4 { log.requestEnded(with(.bare()) { $0.request.client = "quiet" }) }
+    for _ in 0..<5 { log.log(.debug, "too fine") }
     log.shutdown()
-    log.requestEnded(.bare())
-    #expect(registry.value(ofSeries: #"session_tap_log_lines_total{level="INFO"}"#) == 1)
-    #expect(registry.value(ofSeries: #"session_tap_log_dropped_lines_total{reason="shutdown"}"#) == 1)
-    #expect(registry.value(ofSeries: "session_tap_log_write_errors_total") == 0)
+    for _ in 0..<6 { log.requestEnded(.bare()) }
+    let bytes = sink.lines.reduce(0) { $0 + $1.utf8.count + 1 }
+    let expected: [String: Double] = [
+      #"lines_total{level="TRACE"}"#: 0, #"lines_total{level="DEBUG"}"#: 0,
+      #"lines_total{level="INFO"}"#: 1, #"lines_total{level="WARN"}"#: 2,
+      #"lines_total{level="ERROR"}"#: 3, #"dropped_lines_total{reason="queue_full"}"#: 0,
+      #"dropped_lines_total{reason="write_error"}"#: 0, #"dropped_lines_total{reason="shutdown"}"#: 6,
+      #"filtered_lines_total{reason="severity"}"#: 5, #"filtered_lines_total{reason="sampling"}"#: 4,
+      #"filtered_lines_total{reason="waits"}"#: 0, "bytes_total": Double(bytes), "write_errors_total": 0,
+    ]
+    var values: [String: Double] = [:]
+    for (series, value) in registry.lines.values where series.hasPrefix("session_tap_log_") {
+      values[String(series.dropFirst("session_tap_log_".count))] = value
+    }
+    #expect(values == expected)
+    let help = log.collect().map(\.help)
+    #expect(
+      help == [
+        "Log lines written.", "Log lines dropped.", "Log lines left out by severity or sampling.",
+        "Bytes of log written.",
+        "Writes, rotations and synchronizations of the log that failed, to be tried again.",
+      ])
+    #expect(log.statistics.filteredLines == 9)
   }
 
   @Test func `writes what is left when its last reference goes`() async throws {
@@ -81,7 +107,7 @@ import TestSupport
     log.log(.info, "after")
     #expect(log.shutdown())
     // Twelve that came in, and the line that tells of the others.
-    #expect(log.statistics.lines == 13)
+    #expect(log.statistics.lines == 13 && log.statistics.lines(.warn) == 1)
     #expect(sink.count == 13)
     let text = String(decoding: log.recent(), as: UTF8.self)
     let messages = text.matches(of: /"(?:message":"|dropped.total":)(\w+)/).map { String($0.1) }
@@ -114,15 +140,18 @@ import TestSupport
     #expect(text.hasSuffix(#""dropped.total":30,"dropped.queue_full":20,"dropped.write_error":10}"# + "\n"))
   }
 
-  @Test func `drops what exceeds the queue's bytes`() throws {
+  @Test(arguments: [(40_000, 36), (0, 30)])
+  func `drops what exceeds the queue's bytes, of which there are 32 KiB at least`(
+    limit: Int, waiting: Int
+  ) throws {
     let sink = GatedSink()
-    let log = try RequestLog(to: .custom(sink), configuration: with(.init()) { $0.queueByteLimit = 40_000 })
+    let log = try RequestLog(to: .custom(sink), configuration: with(.init()) { $0.queueByteLimit = limit })
     log.log(.info, "first")
     #expect(sink.entered.waitBlocking())
     for _ in 0..<100 { log.log(.info, String(repeating: "x", count: 1_000)) }
     // A line has 1,090 bytes.
-    #expect(log.statistics.pending == 37)
-    #expect(log.statistics.droppedLines(.queueFull) == 64)
+    #expect(Int(log.statistics.pending) == 1 + waiting)
+    #expect(Int(log.statistics.droppedLines(.queueFull)) == 100 - waiting)
     sink.gate.open()
     #expect(log.shutdown())
   }
@@ -178,6 +207,7 @@ import TestSupport
     log.batchEnded()
     try await Poll.until("lines of the other place") { sink.lines.count == 5 }
     #expect(!log.flush(within: .zero))
+    try await Poll.until("the flush of the other place") { sink.flushes > 0 }
     hanging.gate.open()
     #expect(log.flush(within: .seconds(30)))
     // Three places: memory is one, however often it is named. Each line is shown once.
@@ -200,22 +230,48 @@ import TestSupport
     #expect(usesStandardStreams == [false, true, true, false])
   }
 
+  @Test func `a log has 16 places at most, and without any its lines are in memory`() throws {
+    let places = (0..<17).map { _ in RequestLog.Destination.custom(CollectingSink()) }
+    let error = #expect(throws: RequestLogError.self) { try RequestLog(to: .init(places)) }
+    #expect(error?.code == .cannotOpen)
+    #expect(error?.description == "a log has at most 16 places, not 17; name fewer")
+    #expect(try RequestLog(to: .init(Array(places.dropLast()))).shutdown())
+    let log = try RequestLog(to: [], configuration: with(.init()) { $0.recentLineLimit = 1 })
+    log.write("kept")
+    #expect(log.statistics.lines == 1 && UInt64(log.recent().count) == log.statistics.bytes)
+  }
+
+  @Test func `the settings are those that the documentation names, unless the app has others`() {
+    let settings = RequestLog.Configuration()
+    #expect(settings.urlLengthLimit == 2_048 && settings.fields.isEmpty && settings.filePermissions == 0o640)
+    #expect(settings.queueByteLimit == 4 << 20 && settings.queueLineLimit == 16_384)
+    #expect(settings.recentLineLimit == 0 && settings.recentByteLimit == 1 << 20)
+    #expect(settings.rotation == nil && settings.synchronizationInterval == nil && settings.flushesAtExit)
+    let rotation = LogRotation()
+    #expect(rotation.maximumSize == nil && rotation.interval == nil)
+    #expect(rotation.keep == 5 && !rotation.compresses)
+    let sampling = LogSampling()
+    #expect(sampling.rate == 1 && sampling.slow == nil)
+    #expect(sampling.minimumSeverity == .trace && sampling.keepsFrom == .error)
+  }
+
   @Test func `counts the lines that a sink refuses, and goes on after it`() throws {
     let sink = CollectingSink()
     sink.fail(true)
-    let log = try RequestLog(to: .custom(sink))
+    let log = try RequestLog(to: [.custom(sink), .custom(sink)])
     log.requestEnded(.bare())
     #expect(log.flush())
-    #expect(log.statistics.droppedLines(.writeError) == 1)
-    #expect(log.statistics.writeErrors == 1)
+    // Of both places, as all that follows.
+    #expect(log.statistics.droppedLines(.writeError) == 2)
+    #expect(log.statistics.writeErrors == 2)
     sink.fail(false)
     sink.makeDurable(false)
     log.requestEnded(.bare())
     #expect(log.flush())
-    #expect(log.statistics.writeErrors == 2)
+    #expect(log.statistics.writeErrors == 4)
     sink.makeDurable(true)
     #expect(log.shutdown())
-    #expect(log.statistics.lines == 2)
+    #expect(log.statistics.lines == 4)
     #expect(sink.lines.last?.hasSuffix(#""dropped.total":1,"dropped.write_error":1}"#) == true)
   }
 }

@@ -75,8 +75,40 @@ import TestSupport
     // A reading of that moment ends the slot of the first request.
     _ = history.json(at: later)
     driver.record(request)
-    let ages = try Answer(history.json(at: later.advanced(by: .seconds(1)))).slots.map(\.ageS)
+    let last = later.advanced(by: .seconds(1))
+    let answer = try Answer(history.json(at: last))
+    let ages = answer.slots.map(\.ageS)
     #expect(ages.count == 2 && ages[0] > ages[1], "\(ages)")
+    // The second one began with the last five seconds.
+    let begin = later.nanoseconds / 5_000_000_000 * 5_000_000_000
+    #expect(ages.last == Double((last.nanoseconds - begin) / 1_000_000) / 1_000)
+    #expect(answer.series.count == 1)
+    let over = try Answer(history.json(at: later.advanced(by: .seconds(1_200))))
+    #expect(over.coveredS == ["made": 600, "served": 600] && over.slots.isEmpty)
+  }
+
+  @Test func `has all of a request that the page opens`() throws {
+    let driver = try RequestDriver(registry: Registry(), keepsHistory: true)
+    let trace = TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00")
+    driver.record(
+      RequestDescription(
+        client: "a", method: "GET", serverAddress: "a", serverPort: 443, traceContext: trace),
+      .failure(.timeout, statusCode: 206)
+    ) {
+      $0.start = Timestamp(nanosecondsSinceEpoch: 1_000_000_999)
+      ($0.duration, $0.cutOffPhase) = (.milliseconds(250), .transfer)
+      for (number, phase) in RequestTimings.Phase.allCases.enumerated() {
+        $0.timings[phase] = .milliseconds(number)
+      }
+    }
+    let request = [
+      #"{"series":0,"end_us":1250000,"duration_s":0.25,"queue_s":0.0,"resolve_s":0.001,"connect_s":0.002"#,
+      #""tls_s":0.003,"upload_s":0.004,"processing_s":0.005,"response_s":0.006,"transfer_s":0.007"#,
+      #""local_s":0.008,"http.response.status_code":206,"cut_off_phase":"transfer","error.type":"timeout""#,
+      #""trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","span_id":"00f067aa0ba902b7"}"#,
+    ].joined(separator: ",")
+    let json = String(decoding: PageHistory(driver.recorder).json(), as: UTF8.self)
+    #expect(json.hasSuffix("\"slowest\":[\(request)],\"failed\":[\(request)]}\n"), "\(json)")
   }
 
   @Test func `counts each request once on many threads`() throws {

@@ -71,12 +71,19 @@ import TestSupport
     }
   }
 
-  @Test(arguments: ["ws://h.test/", "wss://h.test/", "ftp://h.test/", "file:///etc/hosts", "data:,x"])
+  /// The last is one of a class of the app's: no failure.
+  @Test(arguments: [
+    "ws://h.test/", "wss://h.test/", "ftp://h.test/", "file:///etc/hosts", "data:,x", "gopher://h.test/",
+    "HTTP://mock.test/",
+  ])
   func `other schemes are left to Foundation`(url: String) throws {
-    let configuration = URLSessionTap(observers: []).sessionConfiguration(from: .ephemeral, client: "test")
+    let (tap, observer) = URLSessionTap.observed()
+    let configuration = tap.sessionConfiguration(from: .ephemeral(with: MockProtocol.self), client: "test")
     let metricsClass = try #require(configuration.protocolClasses?.first as? URLProtocol.Type)
     #expect(!metricsClass.canInit(with: URLRequest(url: try #require(URL(string: url)))))
     let http = try #require(URL(string: "http://host.test/"))
     #expect(metricsClass.canInit(with: URLRequest(url: http)))
+    tap.flush()
+    #expect(observer.started.isEmpty)
   }
 }

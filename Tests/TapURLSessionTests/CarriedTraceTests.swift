@@ -161,5 +161,13 @@ import TestSupport
     #expect(carried.pendingCount == 0)
     carried.add(TaskRequest(requests[0]), in: trace)
     #expect(carried.take(requests[0]).parent == nil)
+    // As many as there is room for, and more of one value, are no reason.
+    let full = CarriedRequests(limit: 3)
+    let pending = Array(requests.prefix(3)) + [requests[0]]
+    for request in pending { full.add(TaskRequest(request), in: trace) }
+    #expect(pending.allSatisfy { full.take($0).parent == trace })
+    // One more is one.
+    for request in requests.prefix(4) { full.add(TaskRequest(request), in: trace) }
+    #expect(full.take(requests[0]).parent == nil)
   }
 }

@@ -10,7 +10,8 @@ import TestSupport
     arguments: [
       ("http:///path", RequestErrorType.unsupportedURL), ("host/path", .unsupportedURL),
       // Foundation does not know a scheme in capitals.
-      ("HTTP://127.0.0.1:1/", .unsupportedURL), ("http://fails.test/", .other),
+      ("HTTP://127.0.0.1:1/", .unsupportedURL), ("HTTPS://127.0.0.1:1/", .unsupportedURL),
+      ("http://fails.test/", .other),
     ], [Style.async, .completionHandler, .sessionDelegate])
   func `failures have a class`(failure: (url: String, type: RequestErrorType), style: Style) async throws {
     let request = URLRequest(url: try #require(URL(string: failure.url)))
@@ -96,6 +97,40 @@ import TestSupport
     }
   }
 
+  /// Those to which it translates libcurl's results, and those of its own.
+  @Test func `Foundation's codes have a class`() {
+    let classes: [(type: RequestErrorType, codes: [URLError.Code])] = [
+      (.timeout, [.timedOut]), (.dns, [.cannotFindHost, .dnsLookupFailed]),
+      (.connect, [.cannotConnectToHost, .notConnectedToInternet]),
+      (.connectionLost, [.networkConnectionLost, .badServerResponse]),
+      (.tls, [.secureConnectionFailed, .serverCertificateHasBadDate, .serverCertificateUntrusted]),
+      (.tls, [.serverCertificateHasUnknownRoot, .serverCertificateNotYetValid]),
+      (.tls, [.clientCertificateRejected, .clientCertificateRequired]),
+      (.tooManyRedirects, [.httpTooManyRedirects]), (.unsupportedURL, [.unsupportedURL, .badURL]),
+      (.body, [.cannotDecodeRawData, .cannotDecodeContentData, .dataLengthExceedsMaximum]),
+      (.body, [.requestBodyStreamExhausted, .fileDoesNotExist, .fileIsDirectory, .noPermissionsToReadFile]),
+      (.body, [.cannotCreateFile, .cannotOpenFile, .cannotWriteToFile, .cannotCloseFile]),
+      (.body, [.cannotMoveFile, .cannotRemoveFile]), (.other, [.unknown, .dataNotAllowed]),
+    ]
+    for (type, codes) in classes {
+      for code in codes { #expect(RequestErrorType(URLError(code)) == type, "\(code)") }
+    }
+    #expect(RequestErrorType(CocoaError(.fileNoSuchFile)) == .other)
+  }
+
+  @Test func `an error's message is libcurl's, or the time-out that ran out`() {
+    let ofCurl = NSError(
+      domain: NSURLErrorDomain, code: -1, userInfo: [NSLocalizedDescriptionKey: "Recv failure"])
+    let outer = [NSLocalizedDescriptionKey: "outer"] as [String: Any]
+    let both = URLError(.unknown, userInfo: outer.merging([NSUnderlyingErrorKey: ofCurl]) { $1 })
+    #expect(both.curlMessage == "Recv failure" && RequestErrorType(both) == .connectionLost)
+    #expect(URLError(.unknown, userInfo: outer).curlMessage == "outer")
+    let timeout = (setting: "timeoutInterval", seconds: 2.0)
+    #expect(
+      URLError(.timedOut).timeoutMessage(timeout, hasHead: true) == "no data for 2.0 s: timeoutInterval")
+    #expect(URLError(.badURL).timeoutMessage(timeout, hasHead: true) == nil)
+  }
+
   /// The words of libcurl where a stream of HTTP/2 is cut (`on_stream_close` and `http2_handle_stream_close`
   /// in its `http2.c`, `curl_easy_strerror`), and of a chunk without a size before 8.6 and since
   /// (`httpchunk_readwrite` in its `http_chunks.c`).
@@ -108,7 +143,23 @@ import TestSupport
     ("Stream error in the HTTP/2 framing layer", .connectionLost),
     ("Illegal or missing hexadecimal sequence in chunked-encoding", .body),
     ("chunk hex-length char not a hex digit: 0x7a", .body), ("chunk hex-length longer than 16", .body),
-    ("invalid chunk size: 'ffffffffffffffff'", .body), ("Failed sending data to the peer", .connectionLost),
+    ("invalid chunk size: 'ffffffffffffffff'", .body),
+    ("Peer certificate cannot be authenticated with given CA certificates", .tls),
+    ("GnuTLS, handshake failed: A TLS fatal alert has been received.", .tls),
+    ("Resolving timed out after 1000 milliseconds", .timeout),
+    ("Failed to resolve host 'a.test' with timeout after 9 ms", .timeout),
+    ("Couldn't resolve host name", .dns), ("Could not resolve proxy: a.test", .dns),
+    ("Couldn't connect to server", .connect),
+    ("Failed to connect to a.test port 443 after 1 ms: Connection reset by peer", .connect),
+    ("Unrecognized or bad HTTP Content or Transfer-Encoding", .body),
+    ("read function returned funny value", .body),
+    ("Recv failure: Connection reset by peer", .connectionLost),
+    ("Transferred a partial file", .connectionLost),
+    ("transfer closed with 5 bytes remaining to read", .connectionLost),
+    ("end of response with 5 bytes missing", .connectionLost),
+    ("Failure when receiving data from the peer", .connectionLost),
+    ("Recv failure: Network is down", .connectionLost), ("Send failure: Network is down", .connectionLost),
+    ("Failed sending data to the peer", .connectionLost), ("Weird server reply", .other), ("", .other),
   ])
   func `libcurl's words have a class`(message: String, type: RequestErrorType) {
     #expect(RequestErrorType(curlMessage: message) == type)

@@ -41,6 +41,19 @@ import TestSupport
     #expect(clients == ["mine"])
   }
 
+  /// As where all sessions of a process are observed.
+  @Test func `a session that has just been made gets a name, unless it has one or is to have none`()
+    async throws
+  {
+    let origin = try Origin { _ in [.response()] }
+    let sessions = [tap.session(client: "own")] + (0..<2).map { _ in URLSession(configuration: .ephemeral) }
+    tap.installOnce(on: sessions[0]) { _ in "every" }
+    tap.installOnce(on: sessions[1]) { _ in "every" }
+    tap.installOnce(on: sessions[2]) { _ in nil }
+    for session in sessions { _ = try await session.data(from: origin.url()) }
+    #expect(clients == ["own", "every"])
+  }
+
   @Test func `a task that exists is recorded if it is resumed afterwards`() async throws {
     let origin = try Origin { _ in [.response()] }
     let session = URLSession(configuration: .ephemeral)

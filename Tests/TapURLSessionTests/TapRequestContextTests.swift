@@ -123,9 +123,11 @@ import TestSupport
     #expect(request.tapContext == nil)
   }
 
-  @Test func `a trace's span goes with the request`() throws {
+  @Test func `a trace's span goes with the request`() async throws {
     let span = Gate()
     let trace = try #require(TraceContext(traceparent: Self.trace, span: span))
+    let origin = try Origin { _ in [.response()] }
+    #expect(try await reported(URLRequest(url: origin.url()).traced(trace)).traceContext?.span === span)
     let context = try Self.request().traced(trace).tapContext
     #expect(context?.traceContext?.span === span)
     let plain = try #require(Self.context.traceContext)

@@ -209,6 +209,30 @@ import TestSupport
     #expect(observation.timings[.transfer] != nil && observation.cutOffPhase == .transfer)
   }
 
+  @Test func `without libcurl's info a response is as long as its head says, or as what came of it`() throws {
+    let url = try #require(URL(string: "http://a.test/"))
+    let (length, coding) = (["Content-Length": "7"], "Content-Encoding")
+    let cases: [(status: Int, headers: [String: String], size: Int64?)] = [
+      (200, [:], 5), (200, length, 7), (200, ["Content-Length": "7", "Transfer-Encoding": "chunked"], 5),
+      (200, [coding: "gzip"], nil), (200, ["Content-Length": "7", coding: "gzip"], 7),
+      (200, [coding: "Identity"], 5), (200, [coding: ""], 5), (204, length, 0), (304, length, 0),
+    ]
+    var transfer = TransferInfo()
+    transfer.relay.loadedBytes = 5
+    for (status, headers, size) in cases {
+      let response = HTTPURLResponse(
+        url: url, statusCode: status, httpVersion: nil, headerFields: headers)
+      #expect(transfer.responseBodySize(method: "GET", response) == size, "\(status) \(headers)")
+      #expect(transfer.responseBodySize(method: "HEAD", response) == 0)
+    }
+    #expect(transfer.responseBodySize(method: "GET", nil) == 5)
+    // Of a task that is gone, no more is known than whether anything was sent.
+    for (sent, size) in [(0, 0), (9, nil), (nil, nil)] as [(Int64?, Int64?)] {
+      transfer.sentBytes = sent
+      #expect(transfer.requestBodySize(of: nil, method: "POST") == size)
+    }
+  }
+
   @Test func `without libcurl's info the sizes come from headers and nothing else is known`() async throws {
     let observer = RecordingObserver()
     let configuration = with(URLSessionTap.Configuration()) { $0.curl = nil }

@@ -145,6 +145,10 @@ import TestSupport
     #expect(progress.wait == nil)
     (state.challenge, state.isDone) = (.none, true)
     #expect(progress.wait == nil)
+    // 0 is no restart.
+    var early = TransferProgress.State(start: instant(5), relay: TransferInfo.Relay(), isSuspended: true)
+    _ = early.begin(at: instant(5))
+    #expect(early.relay.restart == 1)
   }
 
   @Test func `libcurl is looked at once in a second, while a native loader is at work`() {
@@ -162,8 +166,42 @@ import TestSupport
     #expect(!looks(at: 1_999) && looks(at: 2_000))
     // The queue is held: what was found is of another time.
     #expect(state.progress(at: instant(3_000)) == RequestProgress())
-    (state.isLooking, state.isDone) = (false, true)
+    state.look?.lastActivity = instant(700)
+    #expect(state.progress(at: instant(2_000)).lastActivity == instant(700))
+    (state.lastActivity, state.isLooking) = (instant(800), false)
+    #expect(state.progress(at: instant(2_000)).lastActivity == instant(800))
+    state.challenge = .open
+    #expect(!looks(at: 8_000))
+    (state.challenge, state.isDone) = (.none, true)
     #expect(!looks(at: 9_000))
+    // What was seen of it before is of another transfer.
+    (state.isDone, state.isSuspended) = (false, true)
+    _ = state.begin(at: instant(2_001))
+    #expect(state.look == nil && looks(at: 2_001))
+    var waiting = TransferProgress.State(relay: TransferInfo.Relay(), queue: .global())
+    let looksBeforeStart = waiting.beginLook(at: instant(1))
+    #expect(!looksBeforeStart)
+  }
+
+  @Test func `what a look finds is what is known of a native loader's transfer`() {
+    let look = TransferProgress.Look(
+      at: Instant(nanoseconds: 9), statusCode: 206, requestBodySize: 3, responseBodySize: 5,
+      lastActivity: Instant(nanoseconds: 7))
+    var state = TransferProgress.State(
+      start: Instant(nanoseconds: 1), relay: TransferInfo.Relay(), queue: .global(), look: look)
+    state.relay.loadedBytes = 4
+    var expected = RequestProgress(wait: .body, statusCode: 206, lastActivity: Instant(nanoseconds: 7))
+    (expected.requestBodySize, expected.responseBodySize) = (3, 5)
+    #expect(state.progress(at: Instant(nanoseconds: 10)) == expected)
+    // A delegate has got the head of another response since.
+    state.relay.statusCode = 200
+    #expect(state.progress(at: Instant(nanoseconds: 10)).statusCode == 200)
+    let others = [
+      with(look) { $0.statusCode = nil }, with(look) { $0.requestBodySize = 4 },
+      with(look) { $0.responseBodySize = 6 },
+    ]
+    #expect(others.allSatisfy { !$0.hasSame(as: look) })
+    #expect(with(look) { $0.at = .never }.hasSame(as: look))
   }
 }
 

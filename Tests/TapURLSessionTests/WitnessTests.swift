@@ -67,7 +67,10 @@ import TestSupport
     for session in sessions {
       #expect(!layout.holds(for: Likeness.Loader(), of: Moved.Task(session)), "\(session)")
     }
-    #expect(!layout.holds(for: Likeness.Loader(), of: Moved.Session(Likeness.URLSession())))
+    let tasks: [AnyObject] = [
+      Moved.Session(Likeness.URLSession()), Moved.WorkQueue(Likeness.URLSession()),
+    ]
+    for task in tasks { #expect(!layout.holds(for: Likeness.Loader(), of: task), "\(task)") }
   }
 
   @Test func `of a missing name there is no layout`() throws {
@@ -150,8 +153,14 @@ import TestSupport
 
   @Test func `some contradictions among many answers are not enough`() {
     let witness = Witness("test")
-    #expect(witness.isDue)
-    for _ in 0..<24 { witness.noteAgreement() }
+    let isUnchecked = (0..<2).map { _ in witness.isUnchecked }
+    #expect(isUnchecked == [true, false])
+    for _ in 0..<16 {
+      #expect(witness.isDue)
+      witness.noteAgreement()
+    }
+    #expect(!witness.isDue)
+    for _ in 16..<24 { witness.noteAgreement() }
     #expect((0..<3).allSatisfy { _ in !witness.noteContradiction() })
     #expect(witness.isBelieved && witness.contradictions == 3 && !witness.isDue)
     #expect(witness.noteContradiction())
@@ -165,14 +174,16 @@ import TestSupport
     #expect(!silent.noteContradiction() && !silent.noteContradiction() && silent.noteContradiction())
   }
 
-  /// What a test has libcurl say: numbers, and a text that is empty.
+  /// What a test has libcurl say: numbers, and of a text whether it is empty.
   private static let answers = Mutex<[Int32: Int]>([:])
   nonisolated(unsafe) private static let emptyText = calloc(1, 1)
+  nonisolated(unsafe) private static let address = strdup("192.0.2.1")
 
   private static let answer: CurlInfo.GetInfo = { _, info, value in
     guard let number = answers.withLock({ $0[info] }) else { return 48 }
     let isText = info == CurlInfo.Field.primaryAddress.rawValue
-    value.storeBytes(of: isText ? Int(bitPattern: emptyText) : number, as: Int.self)
+    let text = Int(bitPattern: number == 0 ? UnsafeRawPointer(emptyText) : UnsafeRawPointer(address))
+    value.storeBytes(of: isText ? text : number, as: Int.self)
     return 0
   }
 
@@ -211,6 +222,31 @@ import TestSupport
     #expect(read([.sentBytes: 0]).postTransfer == nil)
     let longest = read([.total: .max, .startTransfer: .min])
     #expect(longest.total == 1_000_000_000_000_000_000 && longest.startTransfer == -longest.total)
+
+    // Each number is what it is taken for. Of a request that was sent again, what libcurl says of the wait is
+    // of the first attempt.
+    let others: [CurlInfo.Field: Int] = [
+      .primaryAddress: 1, .primaryPort: 443, .responseCode: 206, .receivedBytes: 10, .nameLookup: 1,
+    ]
+    var whole = TransferInfo()
+    (whole.isNative, whole.relay.isSecure, whole.statusCode, whole.connectionCount) = (true, true, 206, 1)
+    (whole.localPort, whole.peer) = (4_711, .init(address: "192.0.2.1", port: 443))
+    (whole.sentBytes, whole.receivedBytes, whole.nameLookup, whole.connect) = (9, 10, 1_000, 2_000)
+    (whole.appConnect, whole.preTransfer, whole.postTransfer) = (3_000, 5_000, 7_000)
+    (whole.startTransfer, whole.total) = (6_000, 8_000)
+    #expect(read(isSecure: true, others) == whole)
+    whole.resend = 1_000
+    #expect(read(isSecure: true, others.merging([.redirect: 1]) { $1 }) == whole)
+    // Of all libcurls that tell the wait, 8.6 counts the other times from the turn.
+    let isFromTurn = Scenario.isCurl("8.6") && !Scenario.isCurl("8.7")
+    let waited = read([.queue: 1, .nameLookup: 2])
+    #expect(waited.queue == 1_000 && waited.nameLookup == (isFromTurn ? 2_000 : 1_000))
+    let waitOfFirst: Int64? = isFromTurn ? nil : 2_000
+    #expect(read([.queue: 4, .redirect: 1]).queue == waitOfFirst)
+    let versions: [Int: NetworkProtocolVersion] = [1: .http10, 2: .http11, 3: .http2, 30: .http3]
+    for number in [0, 1, 2, 3, 30] {
+      #expect(read([.httpVersion: number]).protocolVersion == versions[number])
+    }
   }
 
   @Test func `what libcurl says must agree with what passed`() throws {
@@ -268,6 +304,7 @@ enum Likeness {
 
   final class Task {
     let name = "a task"
+    let workQueue = DispatchQueue(label: "trial")
     var session: (any URLSessionProtocol)?
     init(_ session: URLSession?) { self.session = session }
   }
@@ -321,7 +358,16 @@ enum Likeness {
 
     final class Task {
       let name = "a task"
+      let workQueue = DispatchQueue(label: "trial")
       var session: (any URLSessionProtocol)?
+      init(_ session: any URLSessionProtocol) { self.session = session }
+    }
+
+    final class WorkQueue {
+      let name = "a task"
+      let other = DispatchQueue(label: "other")
+      var session: (any URLSessionProtocol)?
+      let workQueue = DispatchQueue(label: "trial")
       init(_ session: any URLSessionProtocol) { self.session = session }
     }
 

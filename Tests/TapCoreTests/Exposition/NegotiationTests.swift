@@ -27,6 +27,7 @@ struct NegotiationTests {
       ("application/openmetrics-text;version=\"1.0.0\"", .openMetrics),
       ("application/vnd.google.protobuf;proto=\"a,b;c\", text/plain;q=0.1", .text),
       ("application/vnd.google.protobuf;encoding=text", .text),
+      ("application/openmetrics-text;version=1.0.0;charset=ascii", .text),
       ("application/openmetrics-text;q=2, text/plain;q=0.1", .text),
       // The range that says most counts.
       (
@@ -34,6 +35,11 @@ struct NegotiationTests {
         .openMetrics
       ),
       ("application/openmetrics-text;q=x", .text), (",,;;q=,\"", .text),
+      ("*/*;q=0, application/*", .openMetrics), ("app/*, text/plain;q=0.1", .text),
+      ("application/*;q=0, application/openmetrics-text", .openMetrics),
+      // Of two that say the same, the first.
+      ("application/openmetrics-text, application/openmetrics-text;q=0, text/plain;q=0.5", .openMetrics),
+      ("application/openmetrics-text; ", .openMetrics), ("application/openmetrics-text;q", .text),
       // What is not acceptable stays so, whatever a wildcard says (section 12.5.1).
       ("application/openmetrics-text;q=0", .text), ("application/openmetrics-text;q=0.000, */*;q=0.1", .text),
       ("application/*, application/openmetrics-text;version=1.0.0;q=0", .protobuf),
@@ -42,6 +48,7 @@ struct NegotiationTests {
       ("application/openmetrics-text;q=0., text/plain;q=0.1", .text),
       ("application/openmetrics-text;q=1.001", .text), ("application/openmetrics-text;q=0.5000", .text),
       ("application/openmetrics-text;q=\"1\"", .text), ("application/openmetrics-text;q=0x1", .text),
+      ("application/openmetrics-text;q=0.1e0", .text),
       ("application/openmetrics-text ;\tversion=\"\\1.0.0\" ; q=0.7 , text/plain;q=0.6", .openMetrics),
       ("text/html;a=\"\\\";, \", application/openmetrics-text", .openMetrics),
       (String(repeating: ",", count: 50) + "application/openmetrics-text", .openMetrics),
@@ -52,6 +59,13 @@ struct NegotiationTests {
     #expect(ExpositionFormat(accept: accept) == format)
   }
 
+  @Test(arguments: [(63, ExpositionFormat.openMetrics), (64, .text)])
+  func `reads 64 items, and 63 parameters of each`(count: Int, format: ExpositionFormat) {
+    let type = "application/openmetrics-text"
+    #expect(ExpositionFormat(accept: String(repeating: "a,", count: count) + type) == format)
+    #expect(ExpositionFormat(accept: type + String(repeating: ";a", count: count)) == format)
+  }
+
   @Test(
     arguments: [
       (nil, false), ("", false), ("gzip", true), ("GZIP", true), ("x-gzip", true), ("gzip;q=0", false),
@@ -59,6 +73,7 @@ struct NegotiationTests {
       ("deflate, gzip;q=1.0, *;q=0.5", true), ("br", false), ("identity, gzip;q=0.5", false),
       ("identity;q=0.5, gzip", true), ("gzip;q=nonsense", false), ("gzip;q=1.5", false),
       ("x-gzip;q=0, *", false), ("gzip;a=1;q=0", false), ("identity, gzip", true),
+      ("gzip;q=0.5, *", true), ("x-gzip, gzip;q=0", false),
     ] as [(String?, Bool)])
   func `chooses the coding`(acceptEncoding: String?, isCompressed: Bool) {
     #expect(Gzip.isPreferred(by: acceptEncoding) == isCompressed)

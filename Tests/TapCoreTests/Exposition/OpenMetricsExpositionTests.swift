@@ -57,12 +57,43 @@ struct OpenMetricsExpositionTests {
     #expect(protobuf.units == ["job_duration_seconds": "seconds", "sent_bytes_total": "bytes"])
   }
 
+  @Test func `every way to make a metric passes on what it is given`() throws {
+    let (x, labels) = (JobLabels(kind: "x"), Labels(["kind": "x"]))
+    let (help, unit) = ("Jobs.", "jobs")
+    try registry.counter("a_jobs_total", help: help, unit: unit, labels: labels).increment()
+    try registry.counter("b_jobs_total", help: help, unit: unit, by: JobLabels.self)[x].increment()
+    try registry.counter("c_jobs_total", help: help, unit: unit, labels: labels) { 1 }
+    try registry.gauge("d_jobs", help: help, unit: unit, labels: labels).set(1)
+    try registry.gauge("e_jobs", help: help, unit: unit, by: JobLabels.self)[x].set(1)
+    try registry.gauge("f_jobs", help: help, unit: unit, labels: labels) { 1 }
+    try registry.histogram("g_jobs", help: help, unit: unit, buckets: [4], labels: labels).record(1)
+    try registry.histogram("h_jobs", help: help, unit: unit, buckets: [4], by: JobLabels.self)[x].record(1)
+    let sample = MetricFamily.Sample(labels: labels, value: 1)
+    try registry.register(
+      Families([MetricFamily(name: "i_jobs", help: help, kind: .gauge, unit: unit, samples: [sample])]))
+    var expected: [String] = []
+    func expect(_ name: String, _ type: String, _ samples: [String]) {
+      expected += ["# TYPE \(name)_jobs \(type)", "# UNIT \(name)_jobs jobs", "# HELP \(name)_jobs Jobs."]
+      expected += samples.map { "\(name)_jobs\($0)" }
+    }
+    for name in ["a", "b", "c"] { expect(name, "counter", [#"_total{kind="x"} 1"#]) }
+    for name in ["d", "e", "f"] { expect(name, "gauge", [#"{kind="x"} 1"#]) }
+    let buckets = [#"_bucket{kind="x",le="4.0"} 1"#, #"_bucket{kind="x",le="+Inf"} 1"#]
+    for name in ["g", "h"] {
+      expect(name, "histogram", buckets + [#"_sum{kind="x"} 1"#, #"_count{kind="x"} 1"#])
+    }
+    expect("i", "gauge", [#"{kind="x"} 1"#])
+    let lines = registry.exposition(in: .openMetrics).text.split(separator: "\n").map(String.init)
+    #expect(lines.filter { !$0.contains("session_tap_") } == expected + ["# EOF"])
+  }
+
   /// Prometheus's own libraries write such a counter so: boards keep its name.
   @Test func `a counter with a name of another library's keeps it in each format`() throws {
     let jobs = try registry.counter(legacyName: "jobs", help: "Done.", labels: ["kind": "a"])
     jobs.increment(by: 2)
     jobs.increment(by: -1)
     try registry.counter(legacyName: "sent_total", help: "Sent.").increment()
+    try registry.counter(legacyName: "tasks", help: "").increment()
     #expect(
       text == """
         # TYPE jobs unknown
@@ -75,6 +106,8 @@ struct OpenMetricsExpositionTests {
         # TYPE session_tap_dropped_values counter
         # HELP session_tap_dropped_values Values that no instrument can take: infinite, not a number, or below 0.
         session_tap_dropped_values_total{metric="jobs"} 1
+        # TYPE tasks unknown
+        tasks 1
         # EOF
 
         """)
@@ -93,8 +126,15 @@ struct OpenMetricsExpositionTests {
   @Test func `a sum that is no counter is left out`() throws {
     try registry.histogram("h", help: "", buckets: [1]).record(-3)
     try registry.histogram("n", help: "", buckets: [-1, 1]).record(3)
+    _ = try registry.histogram("e", help: "", buckets: [0])
     #expect(
       text == """
+        # TYPE e histogram
+        e_bucket{le="0.0"} 0
+        e_bucket{le="+Inf"} 0
+        e_sum 0
+        e_count 0
+        e_created T
         # TYPE h histogram
         h_bucket{le="1.0"} 1
         h_bucket{le="+Inf"} 1
@@ -107,6 +147,46 @@ struct OpenMetricsExpositionTests {
         # EOF
 
         """)
+    #expect(registry.text.contains("h_sum -3\nh_count 1\n"))
+  }
+
+  @Test(
+    arguments: [
+      (0, "0.000"), (999_999, "0.000"), (1_000_000, "0.001"), (1_795_229_000_999_999_999, "1795229000.999"),
+      (-2_000_000_000, "0.000"),
+    ] as [(Int64, String)])
+  func `a time has whole milliseconds, the first of them in 1970`(nanoseconds: Int64, written: String) {
+    #expect(FloatText.seconds(Timestamp(nanosecondsSinceEpoch: nanoseconds)) == written)
+  }
+
+  @Test(
+    arguments: [
+      0, 9, 10, 99, 100, 101, 65_535, 65_536, 999_999_999, 1_000_000_000, 9_999_999_999_999_999_999,
+      10_000_000_000_000_000_000, .max,
+    ] as [UInt64])
+  func `a count of any length is written whole`(count: UInt64) throws {
+    let layout = BucketLayout([268_435_456])
+    var (values, power) = (ValueHistogram(layout), ValueHistogram(layout))
+    power.record(0)
+    for bit in 0..<64 {
+      if count >> bit & 1 == 1 { values.add(power) }
+      let half = power
+      power.add(half)
+    }
+    let descriptor = try FamilyDescriptor(name: "h", help: "", type: .histogram, unit: nil)
+    let (labels, created) = (RenderedLabels(Labels(["a": "b"]).pairs), Timestamp(nanosecondsSinceEpoch: 0))
+    let family = GatheredFamily(
+      descriptor, overflowCount: nil, droppedCount: 0,
+      series: [(labels: labels, created: created, content: .histogram(values))])
+    #expect(
+      Exposition(of: [family], in: .text).text == """
+        # TYPE h histogram
+        h_bucket{a="b",le="2.68435456e+08"} \(count)
+        h_bucket{a="b",le="+Inf"} \(count)
+        h_sum{a="b"} 0
+        h_count{a="b"} \(count)
+
+        """)
   }
 
   @Test func `values that are no counters are left out`() throws {
@@ -116,12 +196,16 @@ struct OpenMetricsExpositionTests {
     #expect(text == "# TYPE a counter\na_total{x=\"3\"} 7\n# EOF\n")
   }
 
-  /// A registry looks at the labels of a collector when it is registered. It may have others at a scrape.
-  @Test func `samples whose labels have become invalid are left out`() throws {
+  /// A registry looks at what a collector gives when it is registered. It may have other things at a
+  /// scrape.
+  @Test func `samples and families that have become invalid are left out`() throws {
     let pool = Pool()
     try registry.register(pool)
     let invalid: [Labels] = [["1x": "a"], ["__x": "a"], ["le": "a"], Labels([("x", "a"), ("x", "b")])]
-    pool.labels.withLock { $0 = invalid + [["x": "c"]] }
+    let families: [(String, [Labels])] = [
+      ("pool", invalid + [["x": "c"]]), ("pool", [["x": "d"]]), ("late", [.none]),
+    ]
+    pool.families.withLock { $0 = families.map { Pool.family($0, labels: $1) } }
     #expect(text == "# TYPE pool gauge\npool{x=\"c\"} 1\n# EOF\n")
   }
 
@@ -148,6 +232,9 @@ struct OpenMetricsExpositionTests {
       histogram.record(0.5, trace: trace, at: Timestamp(nanosecondsSinceEpoch: Int64(number)))
     }
     #expect(histogram.snapshot.exemplars.map(\.?.trace.traceID) == [traces.last?.traceID, nil])
+    // Of two with the same time, the one that was recorded last.
+    histogram.record(0.5, trace: traces[0], at: Timestamp(nanosecondsSinceEpoch: 1))
+    #expect(histogram.snapshot.exemplars.map(\.?.trace.traceID) == [traces[0].traceID, nil])
     // The cells of a histogram in either order.
     for order in [[0, 1], [1, 0]] {
       let layout = BucketLayout([1])
@@ -155,21 +242,23 @@ struct OpenMetricsExpositionTests {
       for place in order {
         let time = Timestamp(nanosecondsSinceEpoch: Int64(place))
         var cell = ValueHistogram(layout)
-        let exemplar = Exemplar(value: 1, timestamp: time, trace: traces[place])
-        cell.record(1)
+        let exemplar = Exemplar(value: 2, timestamp: time, trace: traces[place])
+        cell.record(2)
         cell.keep(exemplar)
         sum.add(cell)
       }
-      #expect(sum.exemplars.map(\.?.trace.traceID) == [traces[1].traceID, nil])
+      #expect(sum.exemplars.map(\.?.trace.traceID) == [nil, traces[1].traceID])
     }
   }
 }
 
 private final class Pool: Collector {
-  let labels = Mutex([Labels.none])
+  let families = Mutex([Pool.family("pool", labels: [.none])])
 
-  func collect() -> [MetricFamily] {
-    let samples = labels.withLock { $0 }.map { MetricFamily.Sample(labels: $0, value: 1) }
-    return [MetricFamily(name: "pool", help: "", kind: .gauge, samples: samples)]
+  static func family(_ name: String, labels: [Labels]) -> MetricFamily {
+    let samples = labels.map { MetricFamily.Sample(labels: $0, value: 1) }
+    return MetricFamily(name: name, help: "", kind: .gauge, samples: samples)
   }
+
+  func collect() -> [MetricFamily] { families.withLock { $0 } }
 }

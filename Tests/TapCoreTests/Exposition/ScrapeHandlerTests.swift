@@ -7,7 +7,7 @@ struct ScrapeHandlerTests {
 
   @Test func `answers in the asked form`() throws {
     try registry.counter("a_total", help: "").increment()
-    let handler = ScrapeHandler(registry: registry) { $0() }
+    let handler = ScrapeHandler(registry: registry, createdSamples: true) { $0() }
     let answers = Mutex<[Exposition]>([])
     handler.scrape(accept: nil, acceptEncoding: nil) { answer in
       answers.withLock { $0 += [answer].compactMap(\.self) }
@@ -18,27 +18,36 @@ struct ScrapeHandlerTests {
     let all = answers.withLock { $0 }
     #expect(all.map(\.format) == [.text, .openMetrics])
     #expect(all.map(\.contentEncoding) == [nil, nil])
-    #expect(String(decoding: all[0].body, as: UTF8.self).contains("a_total 1\n"))
-    #expect(String(decoding: all[1].body, as: UTF8.self).hasSuffix("# EOF\n"))
+    #expect(all[0].text == "# TYPE a_total counter\na_total 1\n")
+    #expect(all[1].text.hasPrefix("# TYPE a counter\na_total 1\na_created "))
+    #expect(all[1].text.hasSuffix("\n# EOF\n"))
   }
 
   @Test func `scrapes that arrive together share one gathering`() throws {
     let gatherings = Atomic<Int>(0)
-    try registry.gauge("g", help: "") { Double(gatherings.wrappingAdd(1, ordering: .relaxed).newValue) }
+    try registry.counter("a_total", help: "").increment()
+    // Asked once here, too.
+    try registry.register(AskedCollector { gatherings.wrappingAdd(1, ordering: .relaxed) })
     let work = Mutex<[@Sendable () -> Void]>([])
     let handler = ScrapeHandler(registry: registry) { job in work.withLock { $0.append(job) } }
-    let answers = Mutex<[Exposition]>([])
-    for _ in 0..<50 {
-      handler.scrape(accept: nil, acceptEncoding: nil) { answer in
-        answers.withLock { $0 += [answer].compactMap(\.self) }
+    let answers = Mutex<[Int: Exposition]>([:])
+    for number in 0..<50 {
+      let accept = number.isMultiple(of: 2) ? nil : "application/openmetrics-text"
+      let names: Set<String>? = number.isMultiple(of: 5) ? [] : nil
+      handler.scrape(accept: accept, acceptEncoding: nil, names: names) { answer in
+        answers.withLock { $0[number] = answer }
       }
     }
     let jobs = work.withLock { $0 }
     #expect(jobs.count == 1)
     for job in jobs { job() }
-    #expect(answers.withLock { $0.count } == 50)
-    #expect(gatherings.load(ordering: .relaxed) == 1)
-    #expect(Set(answers.withLock { $0 }.map(\.body)).count == 1)
+    let all = answers.withLock { $0 }
+    #expect(all.count == 50)
+    #expect(gatherings.load(ordering: .relaxed) == 2)
+    for (number, answer) in all {
+      #expect(answer.format == (number.isMultiple(of: 2) ? .text : .openMetrics))
+      #expect(answer.text.contains("a_total 1\n") == !number.isMultiple(of: 5))
+    }
   }
 
   /// A scrape must see what was recorded before it, even if a gathering was under way when it came.
@@ -71,35 +80,48 @@ struct ScrapeHandlerTests {
   @Test func `scrapes that no thread is there for are refused, and the next one is served`() throws {
     let work = Mutex<[@Sendable () -> Void]>([])
     let isRefused = Atomic(true)
-    let handler = ScrapeHandler(registry: registry) { job in
-      if isRefused.load(ordering: .relaxed) { throw System.Failure.again }
-      work.withLock { $0.append(job) }
-    }
     let answers = Mutex<[Bool]>([])
+    let handlerBox = Mutex<ScrapeHandler?>(nil)
+    let handler = ScrapeHandler(registry: registry) { job in
+      guard isRefused.load(ordering: .relaxed) else { return work.withLock { $0.append(job) } }
+      // One arrives meanwhile.
+      let handler = handlerBox.withLock { $0 }
+      handler?.scrape(accept: nil, acceptEncoding: nil) { answer in
+        answers.withLock { $0.append(answer != nil) }
+      }
+      throw System.Failure.again
+    }
+    handlerBox.withLock { $0 = handler }
     func scrape() {
       handler.scrape(accept: nil, acceptEncoding: nil) { answer in
         answers.withLock { $0.append(answer != nil) }
       }
     }
     scrape()
-    #expect(answers.withLock { $0 } == [false])
+    #expect(answers.withLock { $0 } == [false, false])
     isRefused.store(false, ordering: .relaxed)
     scrape()
     for job in work.withLock({ $0 }) { job() }
-    #expect(answers.withLock { $0 } == [false, true])
+    #expect(answers.withLock { $0 } == [false, false, true])
+    handlerBox.withLock { $0 = nil }
   }
 
   @Test(.enabled(if: Tool.isUsable("gzip") && Gzip.system != nil, "gzip or zlib is not installed"))
   func `gzip reads what is compressed`() async throws {
     let histogram = try registry.histogram("h", help: "", by: JobLabels.self)
     for number in 0..<500 { histogram[JobLabels(kind: "kind-\(number)")].record(Double(number)) }
+    try registry.counter("a_total", help: "").increment()
     let exposition = registry.exposition()
     let answer = Exposition(of: registry.gather(), in: .text, isCompressed: true)
     let empty = Exposition(of: Registry().gather(), in: .text, isCompressed: true)
+    let some = registry.exposition(in: .openMetrics, names: ["a_total"], createdSamples: true)
+    let sameCompressed = Exposition(
+      of: registry.gather(), in: .openMetrics, names: ["a_total"], createdSamples: true, isCompressed: true)
     #expect(answer.contentEncoding == "gzip")
     #expect(answer.body.count * 5 < exposition.body.count)
     #expect(try await Tool("gzip").run(["-dc"], input: answer.body).bytes == exposition.body)
     #expect(try await Tool("gzip").run(["-dc"], input: empty.body).bytes == [])
+    #expect(try await Tool("gzip").run(["-dc"], input: sameCompressed.body).bytes == some.body)
     // Noise does not shrink: what comes out is more than the memory for one piece of it.
     var generator = SeededGenerator(seed: 1)
     let noise = (0..<300_000).map { _ in UInt8.random(in: 0...255, using: &generator) }
@@ -117,6 +139,35 @@ struct ScrapeHandlerTests {
     }
   }
 
+  @Test(.enabled(if: Gzip.system != nil, "zlib is not installed"))
+  func `a compression fails with its input and with its output`() throws {
+    let gzip = try #require(Gzip.system)
+    var generator = SeededGenerator(seed: 2)
+    let noise = (0..<150_000).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    func compress(failingInput: Int? = nil, failingOutput: Int? = nil) -> (Bool, inputs: Int, outputs: Int) {
+      var (rest, inputs, outputs) = (noise[...], 0, 0)
+      let isWhole = gzip.compress(level: 1) { memory in
+        inputs += 1
+        if inputs == failingInput { return nil }
+        let piece = rest.prefix(memory.count)
+        memory.copyBytes(from: piece)
+        rest = rest.dropFirst(piece.count)
+        return piece.count
+      } to: { _ in
+        outputs += 1
+        return outputs != failingOutput
+      }
+      return (isWhole, inputs, outputs)
+    }
+    let whole = compress()
+    #expect(whole.0 && whole.inputs > 3 && whole.outputs > 3)
+    for number in 1...whole.inputs { #expect(!compress(failingInput: number).0) }
+    for number in 1...whole.outputs {
+      let failed = compress(failingOutput: number)
+      #expect(!failed.0 && failed.outputs == number)
+    }
+  }
+
   /// Memory for the text of a scrape that is compressed does not grow with the number of series.
   @Test(arguments: [ExpositionFormat.text, .openMetrics])
   func `an exposition is written in pieces`(format: ExpositionFormat) throws {
@@ -129,6 +180,9 @@ struct ScrapeHandlerTests {
     }
     #expect(isWhole)
     #expect(Array(pieces.joined()) == registry.exposition(in: format).body)
+    var all: [UInt8] = []
+    registry.write(in: format) { all += $0 }
+    #expect(all == registry.exposition(in: format).body)
     #expect(pieces.allSatisfy { $0.count < 1_200 })
     pieces = []
     let isCutOff = !Exposition.write(registry.gather(), in: format, pieceLength: 1_000) { piece in
@@ -136,11 +190,13 @@ struct ScrapeHandlerTests {
       return pieces.count < 3
     }
     #expect(isCutOff && pieces.count == 3)
+    let isRefused = !Exposition.write(registry.gather(), in: format, pieceLength: .max) { _ in false }
+    #expect(isRefused)
   }
 }
 
 /// Has no metrics, and tells when it is asked for them.
-private struct AskedCollector: Collector {
+struct AskedCollector: Collector {
   let onAsk: @Sendable () -> Void
 
   init(_ onAsk: @escaping @Sendable () -> Void) { self.onAsk = onAsk }

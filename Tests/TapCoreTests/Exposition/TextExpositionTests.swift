@@ -58,8 +58,8 @@ struct TextExpositionTests {
 
   @Test(arguments: [
     (0.0, "0"), (-0.0, "0"), (1, "1"), (0.1, "0.1"), (-3, "-3"), (1e15, "1000000000000000"),
-    (0x1p53, "9007199254740992.0"), (1e300, "1e+300"), (.leastNonzeroMagnitude, "5e-324"),
-    (.infinity, "+Inf"), (-.infinity, "-Inf"), (.nan, "NaN"),
+    (0x1p53, "9007199254740992.0"), (1e300, "1e+300"), (-1e300, "-1e+300"),
+    (.leastNonzeroMagnitude, "5e-324"), (.infinity, "+Inf"), (-.infinity, "-Inf"), (.nan, "NaN"),
   ])
   func `writes the shortest number that reads back the same`(value: Double, written: String) throws {
     try registry.gauge("g", help: "").set(value)
@@ -71,7 +71,7 @@ struct TextExpositionTests {
     (1.0, "1.0"), (0.005, "0.005"), (0.0001, "0.0001"), (0.00001, "1e-05"), (1.5e-7, "1.5e-07"),
     (-2.5, "-2.5"), (0, "0.0"), (64, "64.0"), (262_144, "262144.0"), (999_999, "999999.0"),
     (1_000_000, "1e+06"), (268_435_456, "2.68435456e+08"), (1e100, "1e+100"), (-0.25, "-0.25"),
-    (123.456, "123.456"),
+    (123.456, "123.456"), (-1_500_000, "-1.5e+06"), (1_234_567.25, "1.23456725e+06"), (1e10, "1e+10"),
   ])
   func `writes bounds as Prometheus does`(bound: Double, written: String) throws {
     try registry.histogram("h", help: "", buckets: [bound]).record(bound)
@@ -81,6 +81,7 @@ struct TextExpositionTests {
   @Test func `an empty registry is empty`() {
     #expect(text.isEmpty)
     #expect(registry.exposition().contentType == "text/plain; version=0.0.4; charset=utf-8")
+    #expect(registry.exposition(accept: "application/openmetrics-text").text == "# EOF\n")
   }
 
   @Test func `collectors stand among the families`() throws {

@@ -14,6 +14,9 @@ struct InstrumentTests {
     counter.increment(by: 0)
     #expect(counter.value == 42.25)
     #expect(registry.value(of: "session_tap_dropped_values_total") == nil)
+    counter.increment(by: .infinity)
+    #expect(counter.value == 42.25)
+    #expect(registry.value(of: "session_tap_dropped_values_total") == 1)
     for _ in 0..<2 { counter.increment(by: .greatestFiniteMagnitude) }
     #expect(counter.value == .greatestFiniteMagnitude)
   }
@@ -29,18 +32,24 @@ struct InstrumentTests {
 
   @Test func `measure what an operation took, also of one that throws`() async throws {
     struct Failure: Error {}
-    let histogram = try registry.histogram("h_seconds", help: "")
+    let histogram = try registry.histogram("h_seconds", help: "", buckets: [0.000_9])
     let start = ContinuousClock.now
-    #expect(histogram.measure { 1 } == 1)
+    #expect(histogram.measure { Self.passMillisecond() } == 1)
     let later = await histogram.measure {
       await Task.yield()
-      return 2
+      return Self.passMillisecond() + 1
     }
     #expect(later == 2)
-    #expect(throws: Failure.self) { try histogram.measure { throw Failure() } }
+    #expect(throws: Failure.self) {
+      try histogram.measure {
+        Self.passMillisecond()
+        throw Failure()
+      }
+    }
     await #expect(throws: Failure.self) {
       try await histogram.measure {
         await Task.yield()
+        Self.passMillisecond()
         throw Failure()
       }
     }
@@ -48,13 +57,19 @@ struct InstrumentTests {
     await Task {
       await histogram.measure {
         withUnsafeCurrentTask { $0?.cancel() }
+        Self.passMillisecond()
         await Task.yield()
       }
     }.value
     let snapshot = histogram.snapshot
-    #expect(snapshot.count == 5)
-    #expect(snapshot.sum > 0)
+    #expect(snapshot.cumulativeCounts == [0, 5])
     #expect(.seconds(snapshot.sum) <= ContinuousClock.now - start)
+  }
+
+  @discardableResult private static func passMillisecond() -> Int {
+    let start = Instant.now
+    while start.duration(to: .now) < .milliseconds(1) {}
+    return 1
   }
 
   @Test func `buckets include their upper bound`() throws {
@@ -79,14 +94,18 @@ struct InstrumentTests {
   }
 
   @Test func `ladders`() {
-    #expect(HistogramBuckets.bytes.upperBounds.first == 64)
-    #expect(HistogramBuckets.bytes.upperBounds.last == 268_435_456)
+    #expect(
+      HistogramBuckets.seconds.upperBounds
+        == [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10])
+    #expect(HistogramBuckets.bytes.upperBounds == (3...14).map { Double(1 << (2 * $0)) })
     #expect(HistogramBuckets.linear(from: 1, width: 2, count: 3).upperBounds == [1, 3, 5])
     #expect(HistogramBuckets.exponential(from: 1, factor: 10, count: -1).upperBounds == [])
     #expect(HistogramBuckets.linear(from: 0, width: 1, count: .max).upperBounds.count == 257)
     let (phases, trips) = (RequestConfiguration().phaseBuckets, RequestConfiguration().roundTripBuckets)
-    #expect(phases.upperBounds.first == 0.0005 && phases.upperBounds.last == 10)
-    #expect(trips.upperBounds.first == 0.0001 && trips.upperBounds.last == 1)
+    #expect(RequestConfiguration().durationBuckets == .seconds)
+    #expect(RequestConfiguration().bodySizeBuckets == .bytes)
+    #expect(phases == [0.0005, 0.0025, 0.01, 0.05, 0.1, 0.25, 1, 2.5, 10])
+    #expect(trips == [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1])
   }
 
   @Test func `nothing is lost when threads meet`() throws {
@@ -121,6 +140,8 @@ struct InstrumentTests {
       sum.add(cell)
     }
     #expect(sum.sum == 0)
+    #expect(sum.counts == [2, 2])
+    #expect([sum.native.negative, sum.native.positive].map { $0.entries.map(\.count) } == [[2], [2]])
   }
 }
 

@@ -58,6 +58,13 @@ struct NativeBucketsTests {
     #expect(buckets.schema == -1)
   }
 
+  @Test func `a range of 1,024 buckets stays as fine as it is`() {
+    let (one, sixteen) = (1.0.nextUp, 16.0.nextUp)
+    #expect(buckets(of: [one, 16]).schema == 8)
+    #expect(buckets(of: [one, sixteen]).schema == 7)
+    #expect(buckets(of: [16, 1]).schema == 7)
+  }
+
   @Test func `what is near zero counts as zero`() {
     let buckets = buckets(of: [0, -0.0, .leastNonzeroMagnitude, 0x1p-128, -0x1p-128, 0x1p-128.nextUp])
     #expect(buckets.zeroCount == 5)
@@ -68,13 +75,19 @@ struct NativeBucketsTests {
     let buckets = buckets(of: Array(repeating: 1, count: 200_000) + [1.5])
     #expect(buckets.positive.entries.map(\.count) == [200_000, 1])
     #expect(buckets.positive.populatedCount == 2)
+    // At a lower resolution, too.
+    let values = [Double](repeating: 1, count: 70_000) + [Double](repeating: 0.9, count: 10)
+    let coarse = self.buckets(of: values + [1e300])
+    #expect(coarse.positive.entries.map(\.count) == [70_010, 1])
   }
 
   @Test func `addition takes the coarser resolution`() {
     var generator = SeededGenerator(seed: 9)
-    let fine = buckets(of: [1, 1.001, 3, -2])
-    let coarse = buckets(
-      of: (0..<2_000).map { Double.random(in: 0.001...1_000, using: &generator) * ($0 < 1_000 ? 1 : -1) })
+    let fine = buckets(of: [1, 1.001, 3, -2, 0])
+    let values = (0..<2_000).map {
+      Double.random(in: 0.001...1_000, using: &generator) * ($0 < 1_000 ? 1 : -1)
+    }
+    let coarse = buckets(of: values + [0])
     #expect(coarse.schema < fine.schema)
     var sum = fine
     sum.add(coarse)
@@ -84,7 +97,15 @@ struct NativeBucketsTests {
     #expect(sum.positive.entries == other.positive.entries)
     #expect(sum.negative.entries == other.negative.entries)
     #expect(sum.negative.entries.reduce(0) { $0 + $1.count } == 1_001)
-    #expect(count(sum) == 2_004)
+    #expect(sum.zeroCount == 2)
+    #expect(count(sum) == 2_006)
+  }
+
+  @Test(arguments: [0.0, 1, -1])
+  func `addition keeps what only one side has`(value: Double) {
+    var sum = buckets(of: [value])
+    sum.add(buckets(of: [0, 3, -3]))
+    #expect(count(sum) == 4)
   }
 
   @Test func `spans skip empty buckets`() {
@@ -99,7 +120,7 @@ struct NativeBucketsTests {
     #expect(spans.deltas == [2, 3, -4, 0, 6])
   }
 
-  @Test(arguments: [0.01, 0.5, 0.9, 0.99, 0.999])
+  @Test(arguments: [0, 0.01, 0.5, 0.9, 0.99, 0.999])
   func `quantiles are within a bucket of the truth`(quantile: Double) throws {
     var generator = SeededGenerator(seed: 3)
     let values = (0..<10_000).map { _ in Double.random(in: 0.1...1, using: &generator) * 3 }.sorted()
@@ -116,6 +137,7 @@ struct NativeBucketsTests {
     for value in [-4.0, -4, 0, 0, 1, 4] { histogram.record(value) }
     #expect(histogram.quantile(0.5) == 0)
     #expect(histogram.quantile(1.01) == nil)
+    #expect(histogram.quantile(-0.01) == nil)
     #expect(histogram.quantile(.nan) == nil)
     let low = try #require(histogram.quantile(0.1))
     let one = try #require(histogram.quantile(0.75))
@@ -125,6 +147,19 @@ struct NativeBucketsTests {
     #expect(high == 4)
     // The least value is at the far end of its bucket, as the greatest one is.
     #expect(histogram.quantile(0) == -4)
+  }
+
+  /// The range is so wide that each bucket ends at four times its beginning.
+  @Test func `a quantile is as far up its bucket as its share of the values`() {
+    let greatest = Double.greatestFiniteMagnitude
+    let magnitudes = [greatest, 3, 3, 3, 3, 0x1p-127]
+    let positive = buckets(of: magnitudes + [0, 0])
+    let negative = buckets(of: magnitudes.map { -$0 } + [0, 0])
+    let (quarter, most) = (System.power(4, 0.25), System.power(4, 0.75))
+    let up: [Double?] = [0, 0, 0x1p-126, quarter, most, 4, greatest]
+    #expect([0, 0.25, 0.375, 0.5, 0.75, 0.875, 1].map { positive.quantile($0) } == up)
+    let down: [Double?] = [-greatest, -0x1p1022, -most, -quarter, -1, -0x1p-128, 0, 0]
+    #expect([0, 0.125, 0.25, 0.5, 0.625, 0.75, 0.875, 1].map { negative.quantile($0) } == down)
   }
 }
 

@@ -18,6 +18,7 @@ struct RenderedLabelsTests {
     let expected = "x" + String(repeating: scalar, count: (256 - 1) / width)
     #expect(render(text) == #"a="\#(expected)""#)
     #expect(RenderedLabels([.init(name: "a", value: text)]).isCut)
+    #expect(RenderedLabels([.init(name: "a", value: text), .init(name: "b", value: "x")]).isCut)
   }
 
   @Test func `keeps what fits`() {

@@ -32,18 +32,35 @@ import TestSupport
   ])
   func `is guessed from nothing else`(header: String) { #expect(TraceContext(traceparent: header) == nil) }
 
-  @Test func `takes no byte for a digit that is none, at any place`() {
+  @Test func `takes no byte for a digit or a dash that is none, at any place`() {
     let header = Array("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".utf8)
-    let digits = Set("0123456789abcdef".utf8)
-    for place in header.indices where digits.contains(header[place]) {
+    for place in header.indices {
+      let dash = UInt8(ascii: "-")
+      let taken: Set<UInt8> = header[place] == dash ? [dash] : Set("0123456789abcdef".utf8)
       for byte in UInt8.min...0x7F {
         var other = header
         other[place] = byte
         let text = String(decoding: other, as: UTF8.self)
         // Version 00 has no room for more, and ff is forbidden: the other versions may be as long.
-        #expect((TraceContext(traceparent: text) != nil) == digits.contains(byte), "\(text)")
+        #expect((TraceContext(traceparent: text) != nil) == taken.contains(byte), "\(text)")
       }
     }
+  }
+
+  @Test func `is equal to what has the same ids and flags, whatever span it is of`() throws {
+    final class Span: Sendable {}
+    let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    let plain = try #require(TraceContext(traceparent: header))
+    let same = (0..<9).compactMap { _ in TraceContext(traceparent: header, span: Span()) }
+    #expect(same.count == 9)
+    #expect(same.allSatisfy { $0 == plain && $0.hashValue == plain.hashValue && $0.span is Span })
+    #expect(same.allSatisfy { $0.withoutSpan == plain && $0.withoutSpan.span == nil })
+    let others = [3, 34, 51, 54].compactMap { place in
+      var digits = Array(header)
+      digits[place] = "2"
+      return TraceContext(traceparent: String(digits))
+    }
+    #expect(others.count == 4 && others.allSatisfy { $0 != plain })
   }
 
   @Test func `has a child in the same trace`() {
@@ -86,6 +103,27 @@ import TestSupport
     #expect(traces.count == 16_000)
     #expect(spans.count == 16_000)
     #expect(traces.allSatisfy { $0.utf8.count == 32 } && spans.allSatisfy { $0.utf8.count == 16 })
+    // No number is made of another: the parts of a trace's id and its spans' tell nothing of each other.
+    let parts = traces.flatMap { [String($0.prefix(16)), String($0.suffix(16))] }
+    #expect(spans.union(parts).count == 48_000)
+  }
+
+  @Test func `is another one in each process`() async throws {
+    var ids: [String] = []
+    for _ in 0..<2 {
+      let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+        print("trace: \(TraceContext.random().traceparent)")
+      }
+      let text = String(decoding: try #require(result).standardOutputContent, as: UTF8.self)
+      ids += text.matches(of: /trace: 00-([0-9a-f]{32}-[0-9a-f]{16})-00/).map { String($0.1) }
+    }
+    #expect(ids.count == 2 && Set(ids.flatMap { $0.split(separator: "-") }).count == 4)
+  }
+
+  /// The first numbers of the published generator with the seed 0.
+  @Test func `is mixed as SplitMix64 does it`() {
+    let numbers = ([1, 2, 3] as [UInt64]).map { SplitMix64.mix(SplitMix64.step &* $0) }
+    #expect(numbers == [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f])
   }
 
   /// In a process of its own, where no other test makes traces.
@@ -94,7 +132,41 @@ import TestSupport
       let (found, current) = (TraceContext.random(), TraceContext.random())
       TraceContext.findCurrent { found }
       #expect(TraceContext.next().traceID == found.traceID)
-      TraceContext.$current.withValue(current) { #expect(TraceContext.next().traceID == current.traceID) }
+      #expect(TraceContext.ofCurrentWork == found)
+      let inner = TraceContext.next(in: current)
+      #expect(inner.traceID == current.traceID && inner.spanID != current.spanID)
+      TraceContext.$current.withValue(current) {
+        #expect(TraceContext.next().traceID == current.traceID)
+        #expect(TraceContext.ofCurrentWork == current)
+      }
+      TraceContext.findCurrent { nil }
+      #expect(TraceContext.next().traceID != found.traceID)
+      #expect(TraceContext.ofCurrentWork == nil)
+    }
+  }
+
+  /// Makes its spans in one trace, and knows that of the current work.
+  private struct Tracer: RequestTracer {
+    static let (work, spans) = (TraceContext.random(), TraceContext.random())
+
+    var currentTrace: TraceContext? { Self.work }
+    func beginClientSpan() -> TraceContext { Self.spans.child() }
+    func beginClientSpan(in parent: TraceContext) -> TraceContext { parent }
+    func beginServerSpan(method: String, headers: (String) -> String?) -> TraceContext { .random() }
+    func requestEnded(_ observation: RequestObservation) {}
+  }
+
+  @Test func `a tracer's goes first, wherever there are others`() async {
+    await #expect(processExitsWith: .success) {
+      let recorder = try RequestRecorder(registry: Registry(), consumers: [], tracer: Tracer())
+      let (found, current) = (TraceContext.random(), TraceContext.random())
+      TraceContext.findCurrent { found }
+      TraceContext.$current.withValue(current) {
+        #expect(TraceContext.ofCurrentWork == Tracer.work)
+        #expect(TraceContext.next().traceID == Tracer.spans.traceID)
+        #expect(TraceContext.next(in: found) == found)
+      }
+      withExtendedLifetime(recorder) {}
     }
   }
 

@@ -26,6 +26,21 @@ struct RegistryTests {
     expect(.invalidName) { try registry.gauge(name, help: "") }
   }
 
+  /// `[a-zA-Z_:][a-zA-Z0-9_:]*` for metrics, and for labels the same without colons.
+  @Test func `takes each character where a name may have it`() {
+    let letters = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_".unicodeScalars)
+    let digits = Set("0123456789".unicodeScalars)
+    for scalar in (UInt8.min...0x7F).map({ UnicodeScalar($0) }) {
+      let isHead = letters.contains(scalar)
+      for (name, isLabel) in [("\(scalar)x", isHead), ("x\(scalar)", isHead || digits.contains(scalar))] {
+        let isTaken = code { try Registry().gauge(name, help: "") } == nil
+        #expect(isTaken == (isLabel || scalar == ":"), "\(name)")
+        let isTakenAsLabel = code { try Registry().gauge("g", help: "", labels: [name: ""]) } == nil
+        #expect(isTakenAsLabel == isLabel, "\(name)")
+      }
+    }
+  }
+
   @Test func `refuses a counter without total`() {
     expect(.counterWithoutTotal) { try registry.counter("jobs", help: "") }
     expect(.counterWithoutTotal) { try registry.counter("_total", help: "") }
@@ -34,6 +49,9 @@ struct RegistryTests {
   @Test func `refuses a unit that is not in the name`() {
     expect(.unitNotInName) { try registry.gauge("duration", help: "", unit: "seconds") }
     expect(.unitNotInName) { try registry.counter("sent_total", help: "", unit: "bytes") }
+    expect(.unitNotInName) { try registry.gauge("milliseconds", help: "", unit: "seconds") }
+    // The sign of the kelvin, which is equal to a K and has other bytes.
+    expect(.unitNotInName) { try registry.gauge("heat_K", help: "", unit: "\u{212a}") }
     expect(nil) { try registry.counter("sent_bytes_total", help: "", unit: "bytes") }
   }
 
@@ -68,10 +86,24 @@ struct RegistryTests {
     expect(nil) { try registry.histogram("h", help: "H.", buckets: [1, 2, .infinity]) }
   }
 
-  @Test(arguments: ["h_count", "h_sum", "h_bucket", "h_created"])
-  func `refuses a name that a histogram takes`(name: String) throws {
-    _ = try registry.histogram("h", help: "")
-    expect(.nameTaken) { try registry.gauge(name, help: "") }
+  @Test(arguments: [
+    ("h", "h_count"), ("h", "h_sum"), ("h", "h_bucket"), ("h", "h_created"), ("a_total", "a"),
+    ("a_total", "a_created"), ("b_info", "b"),
+  ])
+  func `refuses a name that another metric takes in some format`(name: String, other: String) throws {
+    func register(_ name: String, in registry: Registry) throws {
+      switch name {
+      case "a_total": _ = try registry.counter(name, help: "")
+      case "b_info": try registry.register(Families([.init(name: name, help: "", kind: .info, samples: [])]))
+      case "h": _ = try registry.histogram(name, help: "")
+      default: _ = try registry.gauge(name, help: "")
+      }
+    }
+    for (first, second) in [(name, other), (other, name)] {
+      let registry = Registry()
+      try register(first, in: registry)
+      expect(.nameTaken) { try register(second, in: registry) }
+    }
   }
 
   @Test func `refuses the names of its own`() {
@@ -93,16 +125,88 @@ struct RegistryTests {
     #expect((100..<400).contains(refused))
   }
 
+  @Test func `a collector that is refused leaves nothing behind`() throws {
+    _ = try registry.gauge("taken", help: "")
+    let families = ["free", "taken"].map {
+      MetricFamily(name: $0, help: "", kind: .gauge, samples: [.init(value: 1)])
+    }
+    expect(.nameTaken) { try registry.register(Families(families)) }
+    expect(nil) { try registry.register(Families([families[0]])) }
+    expect(.conflictingLabels) { try registry.gauge("free", help: "") }
+    #expect(!registry.removeSeries(of: "free", labels: .none))
+    #expect(registry.lines == ["# TYPE free gauge", "free 1", "# TYPE taken gauge", "taken 0"])
+  }
+
+  @Test func `a collector's labels are checked when it is registered, and the values of an info alone`() {
+    var family = MetricFamily(name: "a_total", help: "", kind: .counter, samples: [.init(value: -1)])
+    family.samples[0].labels = ["le": "1"]
+    expect(.reservedLabelName) { try registry.register(Families([family])) }
+    family.samples[0].labels = ["a": "1"]
+    expect(nil) { try registry.register(Families([family])) }
+  }
+
+  /// With a lock held, the process would end.
+  @Test func `what an app gives a registry may use it`() throws {
+    let registry = Registry()
+    try registry.counter("a_total", help: "").increment()
+    try registry.gauge("g", help: "") { [weak registry] in registry?.value(of: "a_total") ?? .nan }
+    try registry.register(
+      AskedCollector { [weak registry] in try? registry?.counter("a_total", help: "").increment() })
+    #expect(registry.lines == ["# TYPE a_total counter", "a_total 2", "# TYPE g gauge", "g 3"])
+  }
+
   @Test func `an info is one`() throws {
     var family = MetricFamily(name: "build_info", help: "", kind: .info, samples: [.init(value: 2)])
     expect(.infoNotOne) { try registry.register(Families([family])) }
     (family.samples[0].value, family.unit) = (1, "build")
     expect(.unitNotInName) { try registry.register(Families([family])) }
+    for name in ["build", "_info"] {
+      (family.name, family.unit) = (name, nil)
+      expect(.infoWithoutSuffix) { try registry.register(Families([family])) }
+    }
   }
 
   @Test func `errors name cause and remedy`() throws {
-    let error = try #require(throws: RegistryError.self) { try registry.counter("jobs", help: "") }
-    #expect(error.description == "metric 'jobs': a counter's name ends in '_total' (OpenMetrics); add it")
+    let info = MetricFamily(name: "b_info", help: "", kind: .info, samples: [.init(value: 2)])
+    _ = try registry.histogram("h", help: "", buckets: [1])
+    try registry.gauge("g", help: "") { 1 }
+    var texts: [String] = []
+    func refused(_ body: () throws -> Any) {
+      do { _ = try body() } catch { texts.append("\(error)") }
+    }
+    refused { try registry.gauge("1st", help: "") }
+    refused { try registry.counter("jobs", help: "") }
+    refused { try registry.register(Families([with(info) { $0.name = "b" }])) }
+    refused { try registry.register(Families([info])) }
+    refused { try registry.gauge("wait", help: "", unit: "seconds") }
+    refused { try registry.gauge("g", help: "", labels: ["1st": ""]) }
+    refused { try registry.gauge("g", help: "", labels: ["le": ""]) }
+    refused { try registry.gauge("g", help: "", labels: ["a": "1", "a": "2"]) }
+    refused { try registry.histogram("h", help: "", buckets: []) }
+    refused { try registry.gauge("h", help: "") }
+    refused { try registry.histogram("h", help: "H.", buckets: [1]) }
+    refused { try registry.histogram("h", help: "") }
+    refused { try registry.histogram("h", help: "", buckets: [1], by: JobLabels.self) }
+    refused { try registry.counter("g_total", help: "") }
+    refused { try registry.gauge("g", help: "") { 2 } }
+    #expect(
+      texts.joined(separator: "\n") == """
+        metric '1st': not a metric name; use letters, digits, '_' and ':', and no digit first
+        metric 'jobs': a counter's name ends in '_total' (OpenMetrics); add it
+        metric 'b': an info metric's name ends in '_info'; add it
+        metric 'b_info' ('2.0'): the value of an info metric is 1; use labels for what it says, or a gauge
+        metric 'wait' ('seconds'): the unit must be the last part of the name, before '_total', and an info has none; rename or leave it out
+        metric 'g' ('1st'): not a label name; use letters, digits and '_', no digit and no '__' first
+        metric 'g' ('le'): the label is one that the exposition itself writes; rename it
+        metric 'g' ('a'): the label stands twice; remove one
+        metric 'h': buckets must be 1 to 256 finite bounds in ascending order
+        metric 'h': already registered with another type; choose another name
+        metric 'h': already registered with another help text or unit; make them the same
+        metric 'h': already registered with other buckets; make them the same
+        metric 'h': already registered with another type of label key; use the same everywhere
+        metric 'g_total' ('g'): the name or one derived from it belongs to another metric; choose another name
+        metric 'g' ('a callback with the same labels'): the name or one derived from it belongs to another metric; choose another name
+        """)
   }
 
   @Test func `a full family puts the rest into one series`() throws {
@@ -157,7 +261,7 @@ struct RegistryTests {
   }
 }
 
-private struct Families: Collector {
+struct Families: Collector {
   let families: [MetricFamily]
 
   init(_ families: [MetricFamily]) { self.families = families }

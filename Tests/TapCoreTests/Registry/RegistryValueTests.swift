@@ -15,6 +15,7 @@ import TestSupport
     #expect(value(["kind": "a", "other": ""]) == 1)
     #expect(value(["other": "z"]) == nil)
     #expect(registry.value(of: "jobs") == nil)
+    #expect(registry.value(of: "jobs_total_of_all") == nil)
     #expect(registry.value(of: "none") == nil)
   }
 
@@ -29,6 +30,10 @@ import TestSupport
   @Test func `a metric may have any number of callbacks`() throws {
     let registry = Registry()
     for number in 0..<2_500 { try registry.gauge("depth", help: "", labels: ["queue": "\(number)"]) { 1 } }
+    // Of two with the same labels the first stays.
+    #expect(throws: RegistryError.self) {
+      try registry.gauge("depth", help: "", labels: ["queue": "7"]) { 2 }
+    }
     #expect(registry.value(of: "depth") == 2_500)
   }
 
@@ -52,5 +57,25 @@ import TestSupport
     #expect(registry.value(of: "wait_seconds_sum") == 2)
     #expect(registry.value(of: "wait_seconds") == nil)
     #expect(registry.value(of: "queue") == -3)
+    try registry.gauge("queue_count", help: "").set(9)
+    #expect(registry.value(of: "queue_count") == 9)
+  }
+
+  @Test(arguments: [
+    ("a_total", "a"), ("a", "a"), ("a_created", "a"), ("g", "g"), ("h", "h"), ("h_bucket", "h"),
+    ("h_sum", "h"), ("h_count", "h"), ("h_created", "h"), ("session_tap_build", "session_tap_build"),
+    ("session_tap_build_info", "session_tap_build"), ("h_", ""),
+  ])
+  func `an exposition is limited to the metrics that are named, or a sample of theirs`(
+    name: String, metric: String
+  ) throws {
+    let registry = Registry()
+    try registry.counter("a_total", help: "").increment()
+    try registry.gauge("g", help: "").set(1)
+    try registry.histogram("h", help: "").record(1)
+    try registry.register(BuildInfo())
+    let text = registry.exposition(in: .openMetrics, names: [name, "none"]).text
+    let types = text.matches(of: /TYPE (\w+)/).map { String($0.1) }
+    #expect(types == [metric].filter { !$0.isEmpty })
   }
 }

@@ -33,7 +33,8 @@ struct SeriesLifetimeTests {
     #expect(registry.removeSeries(of: "g", labels: ["a": "1"]))
     #expect(!registry.removeSeries(of: "g", labels: ["a": "1"]))
     #expect(!registry.removeSeries(of: "none", labels: .none))
-    #expect(names(after: 0) == ["c 3", #"g{a="2"} 2"#])
+    // Nothing expires by itself.
+    for second in [0, 1_000_000_000] { #expect(names(after: second) == ["c 3", #"g{a="2"} 2"#]) }
     registry.removeAllSeries(of: "c")
     registry.removeAllSeries(of: "g")
     #expect(names(after: 0) == [])
@@ -51,10 +52,21 @@ struct SeriesLifetimeTests {
       #expect(registry.removeSeries(of: "g", labels: ["otel_metric_overflow": "true"]) == isThere)
     }
     #expect(names(after: 0) == [#"g{kind="b"} 3"#])
+    // What finds no room now has a new one.
+    family[JobLabels(kind: "c")].increment()
+    #expect(names(after: 0) == [#"g{kind="b"} 3"#, #"g{otel_metric_overflow="true"} 1"#])
+  }
+
+  @Test(arguments: [0, -1])
+  func `with no room at all, all label sets share one series`(limit: Int) throws {
+    let family = try registry.counter(
+      "a_total", help: "", by: JobLabels.self, configuration: .init(limit: limit))
+    for kind in ["a", "b", "a"] { family[JobLabels(kind: kind)].increment() }
+    #expect(names(after: 0) == [#"a_total{otel_metric_overflow="true"} 3"#])
   }
 
   @Test func `what comes takes the memory of what has gone`() {
-    var table = SeriesTable<Int, Int>([], SeriesConfiguration(limit: 10)) { 0 }
+    var table = SeriesTable<Int, Int>([], SeriesConfiguration(limit: 10)) { 7 }
     let labels = { (number: Int) in RenderedLabels(Labels(["n": "\(number)"]).pairs) }
     let ids = (0..<1_000).map { number in
       _ = table.remove(labels(number - 3))
@@ -62,6 +74,30 @@ struct SeriesLifetimeTests {
     }
     #expect(Set(ids).count == 1_000 && ids.filter(table.contains) == ids.suffix(3))
     #expect(ids.allSatisfy { $0.place < 4 })
+    // What knows those that are gone finds nothing of those in their places, and changes nothing.
+    let (found, known) = ((0..<1_000).compactMap { table.find($0) }, ids.compactMap { table.known($0) })
+    #expect(found == Array(ids.suffix(3)) && known == found)
+    for id in ids { table.update(id) { $0 += 1 } }
+    let (rows, texts) = (ids.compactMap { table[$0] }, ids.compactMap { table.labels(of: $0) })
+    #expect(rows == [8, 8, 8] && texts == (997..<1_000).map(labels))
+  }
+
+  @Test func `the values of a key are read once, unless they are cut`() throws {
+    let family = try registry.counter("a_total", help: "", by: ReadLabels.self)
+    for kind in ["a", "b", String(repeating: "c", count: 300)] {
+      for _ in 0..<2 { family[ReadLabels(kind: kind)].increment() }
+    }
+    #expect(ReadLabels.count.load(ordering: .relaxed) == 4)
+    #expect(registry.value(of: "a_total") == 6)
+  }
+
+  @Test func `of the keys that share one series, no more are kept than there may be series`() {
+    var table = SeriesTable<Int, Int>([], SeriesConfiguration(limit: 2)) { 0 }
+    let labels = RenderedLabels([Labels.Pair]())
+    let ids = (0..<4).map { table.find($0, labels: labels) }
+    let isKept = (0..<4).map { table.find($0) != nil }
+    #expect(Set(ids).count == 1)
+    #expect(isKept == [true, true, false, false])
   }
 
   @Test func `what was removed does not come back by a record, nor by its expiry`() throws {
@@ -106,6 +142,17 @@ struct SeriesLifetimeTests {
     #expect(names(after: 1_002).last == #"a_total{kind="kept"} 12"#)
     #expect(names(after: 1_061).last == #"a_total{kind="kept"} 12"#)
     #expect(names(after: 1_062) == [])
+  }
+
+  @Test(arguments: [Duration.zero, .seconds(-10)])
+  func `without any time to stay, a series is shown once after its last record`(expiry: Duration) throws {
+    let family = try registry.counter(
+      "a_total", help: "", by: JobLabels.self, configuration: .init(idleExpiry: expiry))
+    for second in [0, 2] {
+      family[JobLabels(kind: "a")].increment()
+      #expect(names(after: second) == [#"a_total{kind="a"} 1"#])
+      #expect(names(after: second + 1) == [])
+    }
   }
 
   @Test func `a record of the value of before keeps a gauge too`() throws {
@@ -232,4 +279,17 @@ struct SeriesLifetimeTests {
     }
     #expect(later.contains(#"session_tap_ended_requests_total{client="d"} 1"#))
   }
+}
+
+/// Counts how often its value is read. One test uses it.
+private struct ReadLabels: LabelSet {
+  static let count = Atomic(0)
+  static let labels = [
+    Label<ReadLabels>("kind") { key -> String? in
+      ReadLabels.count.wrappingAdd(1, ordering: .relaxed)
+      return key.kind
+    }
+  ]
+
+  var kind: String
 }

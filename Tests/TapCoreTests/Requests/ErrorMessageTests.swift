@@ -20,6 +20,8 @@ import TestSupport
       "Unsupported proxy syntax in 'REDACTED@127.0.0.1:99999'"
     ),
     ("no proxy `user:s3 cret@a`", "no proxy `REDACTED@a`"),
+    (#"no proxy "user:s3 cret@a""#, #"no proxy "REDACTED@a""#), ("no\nuser:s3cret@a", "no\nREDACTED@a"),
+    ("no route to git+ssh://u:s3cret@a", "no route to git+ssh://REDACTED@a"),
     ("no route to socks5h://s3cret@proxy", "no route to socks5h://REDACTED@proxy"),
     ("no route to user:s3cret@proxy", "no route to REDACTED@proxy"),
     ("https://u:s3/cr?e#t@a and http://u:s3cret@b", "https://REDACTED@b"),

@@ -83,6 +83,9 @@ import TestSupport
     (.response(statusCode: 0), "M", "ok"), (.response(statusCode: -500), "M", "ok"),
     (.response(statusCode: .max), "M", "ok"), (.response(statusCode: 600), "M", "ok"),
     (.response(statusCode: 99), "M", "ok"),
+    (.response(statusCode: 100), #"M,http_response_status_code="100""#, "ok"),
+    (.response(statusCode: 499), #"M,http_response_status_code="499""#, "ok"),
+    (.response(statusCode: 500), #"error_type="500",M,http_response_status_code="500""#, "http_error"),
     (.failure(.timeout, statusCode: nil), #"error_type="timeout",M"#, "error"),
     (.failure(.body, statusCode: 200), #"error_type="body",M,http_response_status_code="200""#, "error"),
     (.failure(.other, statusCode: 1_000), #"error_type="_OTHER",M"#, "error"), (.cancelled, "M", "cancelled"),
@@ -105,6 +108,23 @@ import TestSupport
     let request = try make().begin(method: "GET", path: "/users/42")
     request.cancel(route: "/users/{id}")
     #expect(count(of: #"http_request_method="GET",http_route="/users/{id}""#) == 1)
+  }
+
+  @Test func `have what was known when they failed`() throws {
+    let requests = try make()
+    requests.begin(method: "GET", path: "/users/42").fail(
+      .body, statusCode: 200, route: "/users/{id}", requestBodySize: 3, responseBodySize: 5)
+    requests.recorder.drain()
+    let seen = try #require(observer.ended.first)
+    #expect(seen.end == .failure(.body, statusCode: 200))
+    #expect((seen.request.urlTemplate, seen.errorMessage) == ("/users/{id}", nil))
+    #expect((seen.requestBodySize, seen.responseBodySize) == (3, 5))
+  }
+
+  @Test func `name the response headers that a middleware keeps, each once and in order`() throws {
+    let names = HeaderNames(request: ["X-Sent"], response: ["H", "c", "F", "e", "D", "g", "B", "A", "a"])
+    let requests = try RequestRecorder(registry: registry, headers: names, consumers: []).inbound
+    #expect(requests.responseHeaderNames == ["a", "b", "c", "d", "e", "f", "g", "h"])
   }
 
   @Test(

@@ -4,16 +4,20 @@ import TestSupport
 struct KnownMethodsTests {
   private static let standard = KnownMethods.standard.names
   private static let long = String(repeating: "X", count: 1 << 20)
+  private static let longest = String(repeating: "X", count: 256)
 
   @Test(
     arguments: [
       (standard, "GET", "GET"), (standard, "QUERY", "QUERY"), (standard, "get", "_OTHER"),
+      (standard, "HEAD", "HEAD"), (standard, "POST", "POST"), (standard, "PUT", "PUT"),
+      (standard, "DELETE", "DELETE"), (standard, "CONNECT", "CONNECT"), (standard, "OPTIONS", "OPTIONS"),
+      (standard, "TRACE", "TRACE"), (standard, "PATCH", "PATCH"),
       ([], "GET", "_OTHER"), ([], "PROPPATCHES", "_OTHER"), ([], "", "_OTHER"), ([], long, "_OTHER"),
       ([""], "", "_OTHER"), ([""], "PROPPATCHES", "_OTHER"),
       (["VERSION-CONTROL"], "VERSION-CONTROL", "VERSION-CONTROL"), (["VERSION-CONTROL"], "GET", "_OTHER"),
       (["GET"], "\0GET", "_OTHER"), (["\0GET"], "GET", "_OTHER"), (["\0"], "\0", "\0"),
       (["GET", "GET"], "GET", "GET"), (["_OTHER", "GET"], "_OTHER", "_OTHER"),
-      ([long, "GET"], long, "_OTHER"), ([long, "GET"], "GET", "GET"),
+      ([long, "GET"], long, "_OTHER"), ([long, "GET"], "GET", "GET"), ([longest], longest, longest),
       ((0..<100_000).map { "M\($0)" }, "M255", "M255"), ((0..<100_000).map { "M\($0)" }, "M256", "_OTHER"),
       // What cannot be a label takes none of the 256 places.
       (Array(repeating: "", count: 256) + ["PURGE"], "PURGE", "PURGE"),

@@ -19,7 +19,7 @@ import TestSupport
   @Test(arguments: [
     ("http://a.test/api", true), ("http://a.test/api/users?x=/health", true), ("http://a.test/%61pi", true),
     ("http://a.test/health", false), ("http://a.test", false), ("/api/served?x", true),
-    ("/served?/api", false), ("", false),
+    ("/served?/api", false), ("", false), ("http://a.test/apiary", true),
   ])
   func `paths are compared from their beginning`(url: String, isIncluded: Bool) {
     #expect(RequestFilter.paths(["/api", "/v2/"]).includes(Self.request(url)) == isIncluded)
@@ -38,7 +38,9 @@ import TestSupport
   func `what is not chosen is not counted, and has its trace`(direction: RequestDirection) throws {
     let options = with(RequestConfiguration()) { $0.filter = .paths(["/chosen"]) }
     let registry = Registry()
-    let recorder = try RequestRecorder(registry: registry, outbound: options, inbound: options)
+    let all = RequestConfiguration()
+    let (outbound, inbound) = direction == .inbound ? (all, options) : (options, all)
+    let recorder = try RequestRecorder(registry: registry, outbound: outbound, inbound: inbound)
     for path in ["/chosen", "/other"] {
       let request =
         direction == .inbound
@@ -53,16 +55,21 @@ import TestSupport
     #expect(registry.value(of: name) == 1)
   }
 
-  @Test(arguments: [(nil, "/users/{id}"), ("/said", "/said")] as [(String?, String)])
-  func `templates count for every client and for what is served`(said: String?, template: String) throws {
-    let options = with(RequestConfiguration()) { $0.pathTemplates = ["/users/{id}"] }
+  @Test(
+    arguments: [(nil, "/users/{id}", "/users/{name}"), ("/said", "/said", "/said")]
+      as [(String?, String, String)])
+  func `templates count for every client and for what is served`(
+    said: String?, template: String, route: String
+  ) throws {
+    let outbound = with(RequestConfiguration()) { $0.pathTemplates = ["/users/{id}"] }
+    let inbound = with(RequestConfiguration()) { $0.pathTemplates = ["/users/{name}"] }
     let registry = Registry()
-    let recorder = try RequestRecorder(registry: registry, outbound: options, inbound: options)
+    let recorder = try RequestRecorder(registry: registry, outbound: outbound, inbound: inbound)
     recorder.outbound.begin(client: "shop", method: "GET", url: "http://a/users/42?x=y", urlTemplate: said)
       .end(statusCode: 200)
     recorder.inbound.begin(method: "GET", path: "/users/42?x=y").end(statusCode: 200, route: said)
-    let count = { registry.value(of: $0, labels: [$1: template]) }
-    #expect(count("http_client_request_duration_seconds_count", "url_template") == 1)
-    #expect(count("http_server_request_duration_seconds_count", "http_route") == 1)
+    let count = { registry.value(of: $0, labels: [$1: $2]) }
+    #expect(count("http_client_request_duration_seconds_count", "url_template", template) == 1)
+    #expect(count("http_server_request_duration_seconds_count", "http_route", route) == 1)
   }
 }

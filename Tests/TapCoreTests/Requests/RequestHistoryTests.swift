@@ -131,13 +131,18 @@ struct RequestHistoryTests {
     }
     #expect(try kept(\.slowest, at: 4) == [1, 7, 20, 40, 900, 8_000, 9_000])
     #expect(try kept(\.newestFailure, at: 4) == [1, 7])
+    let slots = try window(&store, at: after(4)).slots
+    #expect(slots.count == 4)
     // With its slot it goes.
     #expect(try kept(\.slowest, at: 122) == [1, 7, 20, 40])
     #expect(try kept(\.newestFailure, at: 200).isEmpty)
     // A 4xx that the app answers has no error type, and is one of these too.
     store = try self.store(direction: .inbound)
-    record(3, "a", .response(statusCode: 404), direction: .inbound, in: &store, at: after(0))
-    #expect(try kept(\.newestFailure, at: 1) == [3])
+    for (time, status) in [399, 400, 404, 499].enumerated() {
+      record(
+        Int64(time), "a", .response(statusCode: status), direction: .inbound, in: &store, at: after(0))
+    }
+    #expect(try kept(\.newestFailure, at: 1) == [1, 2, 3])
   }
 
   @Test func `a series that expires keeps what it had`() throws {
@@ -162,9 +167,37 @@ struct RequestHistoryTests {
     }
     let window = try window(&store, at: after(12))
     #expect(window.covered < 6 * Self.slot && window.covered > Self.slot)
+    #expect(window.slots.first?.begin.nanoseconds == after(12).nanoseconds - window.covered)
     #expect(count(window) == 400 * UInt32(window.slots.count))
     let bytes = window.slots.flatMap(\.additions).reduce(0) { $0 + $1.labels.count + 4 * $1.counts.count }
     #expect(bytes <= RequestHistory.byteLimit)
+  }
+
+  @Test func `what is forgotten makes room`() throws {
+    var store = try store()
+    for slot in 0..<Int64(24) {
+      for number in 0..<400 {
+        record(1, "\(number)", .failure(.timeout, statusCode: nil), in: &store, at: after(slot))
+      }
+    }
+    // With all examples, which are most of it, two minutes of this would take 6 MB.
+    let window = try window(&store, at: after(24))
+    #expect(window.covered == 24 * Self.slot && count(window) == 9_600)
+  }
+
+  @Test func `has of a request what the page shows of it`() throws {
+    var store = try store()
+    let whole = RequestObservation.whole(.outbound, .failure(.timeout, statusCode: 503))
+    store.end(whole, store.begin(whole.request), at: after(0))
+    let window = try window(&store, at: after(0))
+    let addition = try #require(window.slots.first?.additions.first)
+    for kept in [addition.slowest, addition.newestFailure] {
+      let example = try #require(kept)
+      #expect((example.nanoseconds, example.end) == (whole.elapsed, whole.endTime))
+      #expect((example.statusCode, example.errorType) == (503, "timeout"))
+      #expect((example.trace, example.timings) == (whole.request.traceContext, whole.timings))
+      #expect(example.cutOffPhase == .processing)
+    }
   }
 
   @Test func `takes any time`() throws {

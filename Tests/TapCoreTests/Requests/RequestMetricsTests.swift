@@ -110,6 +110,9 @@ struct RequestMetricsTests {
     #expect(registry.exposition(in: .openMetrics).text.contains("} 0.012345 1795253400.005\n"))
     let protobuf = try #require(ProtobufExposition(registry.exposition(in: .protobuf).body))
     #expect(protobuf.exemplarTimes == [1_795_253_400_005_000_789])
+    // Nor has a value that does not count one.
+    metrics.record(observation.request) { $0.responseBodySize = -1 }
+    #expect(!registry.exposition(in: .openMetrics).text.contains("} -1 "))
   }
 
   @Test func `phases connections and the version are told where they are known`() throws {
@@ -121,6 +124,8 @@ struct RequestMetricsTests {
         ($0.openedConnections, $0.retransmittedSegments) = (opened, opened * 3)
       }
     }
+    // Of which no phase is known.
+    metrics.record(request()) { $0.openedConnections = 1 }
     let server = #"server_address="api.example.com",server_port="443""#
     func phase(_ name: String) -> Double? {
       registry.value(
@@ -140,7 +145,7 @@ struct RequestMetricsTests {
       registry.value(ofSeries: "http_client_retransmitted_segments_total{client=\"payments\",\(server)}") == 3
     )
     #expect(
-      registry.value(ofSeries: "http_client_connections_opened_total{client=\"payments\",\(server)}") == 1)
+      registry.value(ofSeries: "http_client_connections_opened_total{client=\"payments\",\(server)}") == 2)
     #expect(
       registry.value(
         ofSeries:
@@ -172,6 +177,9 @@ struct RequestMetricsTests {
       (RequestEnd.response(statusCode: 204), #"M,http_response_status_code="204""#),
       (.response(statusCode: 404), #"error_type="404",M,http_response_status_code="404""#),
       (.response(statusCode: 503), #"error_type="503",M,http_response_status_code="503""#),
+      (.response(statusCode: 399), #"M,http_response_status_code="399""#),
+      (.response(statusCode: 400), #"error_type="400",M,http_response_status_code="400""#),
+      (.response(statusCode: 599), #"error_type="599",M,http_response_status_code="599""#),
       (.response(statusCode: 0), "M"), (.response(statusCode: 1_000_000), "M"),
       (.failure(.timeout, statusCode: nil), #"error_type="timeout",M"#),
       (.failure(.body, statusCode: 200), #"error_type="body",M,http_response_status_code="200""#),

@@ -126,6 +126,15 @@ struct RequestRecordTests {
     #expect(await ended == 1)
   }
 
+  @Test(.needs(.thread)) func `each observer of the app's is told of each request, in order`() throws {
+    let observers = [Transcript(), Transcript()]
+    let recorder = try RequestRecorder(registry: Registry(), observers: observers)
+    for number in 1...2 { recorder.inbound.begin(method: "GET", path: "/\(number)").end(statusCode: 200) }
+    recorder.drain()
+    #expect(recorder.flushObservers(until: .now.advanced(by: .seconds(60))))
+    for observer in observers { #expect(observer.text == ["start /1", "ok /1", "start /2", "ok /2"]) }
+  }
+
   @Test(arguments: 0..<4)
   func `nothing of a request that never begins`(drains: Int) throws {
     #expect(try delivered(of: [.end, .endAgain], drains: drains) == [[]])

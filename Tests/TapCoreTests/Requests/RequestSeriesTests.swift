@@ -109,6 +109,17 @@ struct RequestSeriesTests {
     }
   }
 
+  @Test func `clients without room count together`() throws {
+    let metrics = try driver(limit: 1)
+    for client in ["c", "d", "e"] {
+      run(RequestDescription(client: client, method: "GET", serverAddress: "a"), metrics)
+    }
+    for name in ["started", "ended"] {
+      let counts = samples(of: "session_tap_\(name)_requests_total")
+      #expect(counts == [#"{client="c"}"#: 1, #"{otel_metric_overflow="true"}"#: 2])
+    }
+  }
+
   @Test(arguments: 0..<4)
   func `every end counts under its own labels, of however many`(seed: Int) throws {
     var generator = SeededGenerator(seed: seed)

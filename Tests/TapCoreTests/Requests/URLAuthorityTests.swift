@@ -17,7 +17,8 @@ import TestSupport
       ("http://user:1@[::1]:2/", "::1", 2), ("https://[fe80::1%25eth0]/", "fe80::1%25eth0", 443),
       ("https://[::1]:8443/x", "::1", 8_443), ("http://[::1]", "::1", 80), ("ws://a.test:9/", "a.test", 9),
       ("ftp://a.test/", "a.test", nil), ("postgres://u:p@db:5432/x?y=z", "db", 5_432),
-      ("http://a_b.test:1", "a_b.test", 1),
+      ("http://a_b.test:1", "a_b.test", 1), ("http://[::ffff:127.0.0.1]:81/", "::ffff:127.0.0.1", 81),
+      ("https://[2001:DB8::A]", "2001:DB8::A", 443), ("http://a.test:00000080", "a.test", 80),
     ] as [(String, String, Int?)])
   func `any URL with a host is read`(url: String, host: String, port: Int?) throws {
     let authority = try #require(URLAuthority(url))
@@ -40,7 +41,9 @@ import TestSupport
     "postgres://u:p@db/x@y", "http://se:cret", "http://a:b:80/", "http://a.test:8x/", "http://a.test:99999/",
     "http://a.test:123456789/", "http://a b/", "http://a,b/", "http://a;b=c/", "http://u:p\\@", "http://a%4/",
     "http://a%zz/", "http://a\0b/", "http://[secret]/", "http://[a:b]/", "http://[::1]secret/",
-    "http://[::1]secret:80/", "http://[::1%25a@b]/",
+    "http://[::1]secret:80/", "http://[::1%25a@b]/", "http://[::1]s", "http://[::1]s80/",
+    "http://[::1secret]/", "http://[::1%25]/", "http://a.test:65536/", "ws://a.test:65536/",
+    "http://a.test:000000080",
   ])
   func `where something else may be meant there is none`(url: String) { #expect(URLAuthority(url) == nil) }
 

@@ -7,11 +7,7 @@ import TestSupport
 
   private let observer = RecordingObserver()
 
-  func make(_ exemplars: ExemplarPolicy = .sampled, _ registry: Registry = .init()) throws
-    -> RequestRecorder
-  {
-    try RequestRecorder(registry: registry, exemplars: exemplars, consumers: [observer])
-  }
+  func make() throws -> RequestRecorder { try RequestRecorder(registry: Registry(), consumers: [observer]) }
 
   /// Of the one request that has ended.
   private func end(_ recorder: RequestRecorder) throws -> RequestObservation {
@@ -64,6 +60,25 @@ import TestSupport
     #expect((seen.request.client, seen.request.method) == ("search", "POST"))
     #expect((seen.request.serverAddress, seen.request.serverPort) == ("search.example.com", 443))
     #expect(seen.request.urlTemplate == "/q")
+  }
+
+  @Test func `a request that is made is what the adapter tells of it`() async throws {
+    let recorder = try make()
+    let trace = TraceContext.random(isSampled: true)
+    let current = await recorder.outbound.withRequest(
+      client: "search", method: "PUT", url: "https://[::1]:81/a", trace: trace, fields: ["tenant": "acme"]
+    ) { request in
+      request.end(statusCode: 200, requestBodySize: 3, responseBodySize: 5)
+      return TraceContext.current
+    }
+    let seen = try end(recorder)
+    #expect(current == trace)
+    #expect(
+      seen.request
+        == RequestDescription(
+          client: "search", method: "PUT", url: "https://[::1]:81/a", serverAddress: "::1", serverPort: 81,
+          traceContext: trace, fields: ["tenant": "acme"]))
+    #expect((seen.requestBodySize, seen.responseBodySize) == (3, 5))
   }
 
   @Test func `no header is asked for that no log shows`() async throws {
@@ -134,7 +149,7 @@ import TestSupport
     policy: ExemplarPolicy, flags: String, isKept: Bool
   ) async throws {
     let registry = Registry()
-    let recorder = try make(policy, registry)
+    let recorder = try RequestRecorder(registry: registry, exemplars: policy)
     let sent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-\(flags)"
     await recorder.inbound.withRequest(method: "GET", path: "/", traceparent: sent) {
       $0.end(statusCode: 200)

@@ -27,6 +27,7 @@ import TestSupport
       ("http://host/users/42?x=/users/me#f", "/users/{id}"), ("http://host", "/"), ("http://host?q", "/"),
       ("https://u:p@host:8443/users", "/users"), ("http://host/users#/42", "/users"), ("nonsense", nil),
       ("", "/"), (":", nil), ("a:/", nil), ("http://[::1]:80/users/1", "/users/{id}"),
+      ("http://host:99999/users/1", "/users/{id}"),
     ] as [(String, String?)])
   func `the path is taken out of a URL`(url: String, template: String?) {
     #expect(Self.templates.template(forURL: url) == template)
@@ -35,7 +36,7 @@ import TestSupport
   @Test func `no templates fit nothing`() {
     #expect(PathTemplates().isEmpty)
     #expect(PathTemplates([]).template(for: "/") == nil)
-    #expect(!PathTemplates(["/*"]).isEmpty)
+    #expect(!PathTemplates(["/*"]).isEmpty && !PathTemplates(["/"]).isEmpty)
   }
 
   @Test func `of two that fit the same paths the first counts`() {
@@ -57,7 +58,9 @@ import TestSupport
       (" /users/{id}\t", "/users/{id}"), ("/my files/{id}", "/my%20files/{id}"), ("/a\tb\n", "/a%09b"),
       ("/users/{user id}", "/users/{user_id}"), ("/users/{ id }", "/users/{id}"), ("/u/{ }", "/u/{name}"),
       ("/u/{id}/posts/{id}", "/u/{id}/posts/{id2}"), ("/{a}/{a}/{a2}/{a}", "/{a}/{a3}/{a2}/{a4}"),
-      ("/:id/:id", "/{id}/{id2}"), ("/{}/{}", "/{name}/{name2}"),
+      ("/:id/:id", "/{id}/{id2}"), ("/{}/{}", "/{name}/{name2}"), ("/a\u{7F}b", "/a%7Fb"),
+      ("a:/", "/a:/"), ("v1:/b/c", "/v1:/b/c"), ("/health*/", "/{name}/"), ("/files/a*b", "/files/*"),
+      ("/files/img-*", "/files/*"), ("/users/:id*", "/users/*"), ("/users/x{id*", "/users/*"),
     ] as [(String, String)])
   func `another spelling is refused, and the right one shown`(template: String, spelling: String) throws {
     let error = #expect(throws: PathTemplateError.self) { try PathTemplates(["/", template]).validate() }
@@ -84,6 +87,17 @@ import TestSupport
     #expect(error?.spelling == "\(word)/*")
     #expect(error?.description.contains("write '\(word)' and '\(word)/*' (") == true)
     try PathTemplates([word, "\(word)/*"]).validate()
+  }
+
+  @Test func `a refusal names the first template that is misspelt, and the remedy`() {
+    let error = #expect(throws: PathTemplateError.self) {
+      try PathTemplates(["/", "/users/:id", "/<name>"]).validate()
+    }
+    #expect(
+      error?.description
+        == "path template '/users/:id' does not fit the paths that it is meant for: write '/users/{id}' "
+        + "(a parameter is a whole segment in braces with a name of its own, '*' is the last one, "
+        + "the first character is '/', a blank is '%20')")
   }
 
   @Test func `the texts of a refusal have a bound`() {

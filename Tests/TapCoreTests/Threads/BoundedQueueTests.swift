@@ -95,6 +95,24 @@ import TestSupport
     #expect(queue.flush(until: Self.deadline))
     queue.drain()
     #expect(last.withLock { $0 } == [false, true])
+    #expect(queue.droppedCount == 1)
+  }
+
+  @Test func `a batch that is not done keeps its flush waiting, and a turn for none is no flush`() {
+    let isDone = Atomic(false)
+    let flushes = Mutex<[Bool]>([])
+    let queue = BoundedQueue<[Int]> { batch, turn in
+      flushes.withLock { $0.append(turn.isFlush) }
+      batch = []
+      turn.isDone = isDone.load(ordering: .relaxed)
+    }
+    _ = add(1, to: queue)
+    queue.drain()
+    #expect(flushes.withLock { !$0.contains(true) })
+    #expect(!queue.flush(until: .now))
+    isDone.store(true, ordering: .relaxed)
+    #expect(queue.flush(until: Self.deadline))
+    #expect(flushes.withLock { $0.contains(true) })
   }
 
   @Test func `a queue that is abandoned lets go of those that wait`() async throws {

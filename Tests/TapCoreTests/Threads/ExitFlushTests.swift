@@ -37,6 +37,33 @@ import TestSupport
     }
   }
 
+  /// Counts its flushes.
+  private final class Counted: FlushedAtExit {
+    static let flushes = Atomic(0)
+
+    func flushAtExit(within limit: Duration) { Self.flushes.add(1, ordering: .relaxed) }
+  }
+
+  @Test func `what is to be flushed at the exit is not kept until then`() {
+    weak var released: Counted?
+    do {
+      let object = Counted()
+      released = object
+      ExitFlush.add(object)
+    }
+    #expect(released == nil)
+  }
+
+  @Test func `what a library registers for the exit comes behind a flush that precedes it`() async {
+    await #expect(processExitsWith: .exitCode(7)) {
+      let object = Counted()
+      ExitFlush.add(object)
+      atexit { _exit(Counted.flushes.load(ordering: .relaxed) == 1 ? 7 : 1) }
+      ExitFlush.precedeEarlierFunctions()
+      withExtendedLifetime(object) { exit(0) }
+    }
+  }
+
   @Test func `the last that was added comes first, and a forked child leaves the parent's alone`()
     async throws
   {

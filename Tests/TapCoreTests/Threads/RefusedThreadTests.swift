@@ -42,6 +42,14 @@ import TestSupport
       // The last turn, too.
       queue.close()
       #expect(queue.flush(until: .now.advanced(by: Self.deadline)))
+      // Where no flush follows, the next start of any thread does it.
+      let other = Self.queue(batches)
+      other.add { $0.append(2, limit: 4, many: 2) }
+      other.close()
+      refuse_threads(0)
+      try BackgroundThread.start {}
+      let last = try await batches.next("the last batch")
+      #expect(last == [2])
       exit(7)
     }
   }
@@ -81,20 +89,40 @@ import TestSupport
       _ = try RequestRecorder(registry: registry)
       let ran = EventQueue<String>()
       refuse_threads(-1)
-      for _ in 0..<9 where (try? BackgroundThread.start {}) != nil { exit(1) }
+      for _ in 0..<8 where (try? BackgroundThread.start {}) != nil { exit(1) }
+      // Nothing is kept of what never runs.
+      weak var released: Gate?
+      do {
+        let gate = Gate()
+        released = gate
+        if (try? BackgroundThread.start { gate.open() }) != nil { exit(1) }
+      }
+      if released != nil { exit(3) }
       if BackgroundThread.startNowOrLater({ ran.send("postponed") }) { exit(2) }
       let result = await BackgroundThread.run { "on this thread" }
       #expect(result == "on this thread")
       #expect(registry.value(of: "session_tap_refused_threads_total") == 11)
+      // At most 64 are kept.
+      for _ in 0..<63 { BackgroundThread.startNowOrLater {} }
+      weak var beyond: Gate?
+      do {
+        let gate = Gate()
+        beyond = gate
+        BackgroundThread.startNowOrLater { gate.open() }
+      }
+      if beyond != nil { exit(4) }
       refuse_threads(0)
       try BackgroundThread.start {}
       #expect(try await ran.next("the postponed body") == "postponed")
       exit(7)
     }
     let lines = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
-      .split(separator: "\n").filter { $0.contains("cannot start a thread") }
-    #expect(lines.count == 1)
-    #expect(lines.first?.contains("Resource temporarily unavailable") == true)
+      .split(separator: "\n").map(String.init).filter { $0.contains("cannot start a thread") }
+    #expect(
+      lines == [
+        "session-tap: cannot start a thread: Resource temporarily unavailable; it is tried again when one is "
+          + "needed (raise the limit of tasks: ulimit -u, pids.max of the cgroup)"
+      ])
   }
 
   @Test func `of a row one is reported, and at most one in a minute`() {

@@ -36,6 +36,10 @@ struct WorkerTests {
     try worker.run(job, by: .now.advanced(by: .seconds(3_600)))
     try worker.run(job)
     try await turns.next("a turn")
+    // Nor does what can wait put off what cannot.
+    try worker.run(job, by: .now.advanced(by: .milliseconds(50)))
+    try worker.run(job, by: .now.advanced(by: .seconds(3_600)))
+    try await turns.next("the earlier turn")
   }
 
   @Test func `a thread that has ended is replaced`() async throws {
@@ -47,13 +51,33 @@ struct WorkerTests {
     }
   }
 
-  @Test func `a thread for which no work will come ends at once`() async throws {
+  @Test func `what is asked for while the job runs is done after it`() async throws {
+    final class AskingJob: BackgroundJob {
+      let worker = Worker()
+      let turns = EventQueue<Void>()
+      private let isFirst = Atomic(true)
+
+      func run(at now: Instant) -> Instant {
+        turns.send()
+        if isFirst.exchange(false, ordering: .relaxed) { try? worker.run(self) }
+        return .never
+      }
+    }
+    let job = AskingJob()
+    try job.worker.run(job)
+    for _ in 0..<2 { try await job.turns.next("a turn") }
+  }
+
+  @Test(arguments: [(1, false), (3_600_000, true)])
+  func `a thread ends when it has been idle, and at once if no work will come`(
+    idleTime: Int, ends: Bool
+  ) async throws {
     struct Reference { weak var worker: Worker? }
     func makeWorker() async throws -> Reference {
-      let worker = Worker(idleTime: .seconds(3_600))
+      let worker = Worker(idleTime: .milliseconds(idleTime))
       try worker.run(Job(in: turns))
       try await turns.next("a turn")
-      worker.end()
+      if ends { worker.end() }
       return Reference(worker: worker)
     }
     // The thread holds it.

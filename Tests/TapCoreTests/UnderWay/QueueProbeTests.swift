@@ -51,10 +51,20 @@ struct QueueProbeTests {
     #expect(turn(&state, at: 95_000).held == .seconds(5))
   }
 
+  @Test func `a limit of no time asks for no turn at once`() {
+    var state = QueueProbe.State()
+    let first = state.turn(isUsed: true, limit: .zero, at: at(0))
+    #expect(first.mustAsk)
+    #expect(first.held == .zero)
+    #expect(first.next == at(1))
+  }
+
   @Test func `one who only looks asks for the next look`() {
     let answers = Mutex<[@Sendable () -> Void]>([])
     let probe = QueueProbe { answer in answers.withLock { $0.append(answer) } }
     #expect(probe.heldTime(at: at(1_000)) == .zero)
+    // Of one that read the clock before.
+    #expect(probe.heldTime(at: at(900)) == .zero)
     #expect(probe.heldTime(at: at(16_000)) == .seconds(15))
     #expect(answers.withLock { $0.count } == 1)
     answers.withLock { $0.removeFirst() }()

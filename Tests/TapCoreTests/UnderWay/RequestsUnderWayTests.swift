@@ -27,7 +27,7 @@ struct RequestsUnderWayTests {
 
   @Test func `a wait is reported at the limit and at each doubling of it`() {
     let (record, exempt) = (makeRecord(), makeRecord())
-    var table = RequestsUnderWay(limit: .seconds(30))
+    var table = RequestsUnderWay(limit: RequestConfiguration().waitingLimit)
     table.begin(exempt, at: at(0), in: series, isReported: false)
     table.begin(record, at: at(3), in: series, isReported: true)
     // It is looked at first, so that the report says what is so then.
@@ -61,6 +61,37 @@ struct RequestsUnderWayTests {
     #expect(table.takeReports(at: at(2)).requests.count == (isReported ? 1 : 0))
     #expect(table.takeReports(at: at(2)).requests.isEmpty)
     #expect(table.nextReport > at(2))
+  }
+
+  @Test func `of a short wait the second half is left for the look before its report`() {
+    let record = makeRecord()
+    var table = RequestsUnderWay(limit: .milliseconds(100))
+    table.begin(record, at: at(1), in: series, isReported: true)
+    #expect(table.nextReport == Instant(nanoseconds: 1_050_000_000))
+  }
+
+  /// In a process of its own, whose memory no other test changes.
+  @Test(.needs(.program)) func `many requests at a time leave no memory behind, nor do questions`() async {
+    await #expect(processExitsWith: .success) {
+      let recorder = try RequestRecorder(registry: Registry())
+      func use(_ count: Int, begin: Bool) {
+        let records = (0..<count).map { _ in
+          RequestRecord(RequestDescription(method: "GET"), recorder: recorder)
+        }
+        if begin { for record in records { record.begin() } }
+        recorder.drain()
+        for record in records { record.end(.cancelled) }
+        recorder.drain()
+      }
+      for begin in [false, true] {
+        use(1_000, begin: begin)
+        let before = MemoryInUse.bytes
+        use(25_000, begin: begin)
+        #expect(before > 0 && MemoryInUse.bytes < before + 1_000_000)
+      }
+      let growth = try MemoryInUse.growth(of: 10_000) { _ = recorder.requestsUnderWay() }
+      #expect(growth < 300_000)
+    }
   }
 
   @Test func `a request that is released without an end asks for no turn`() {
@@ -104,15 +135,17 @@ struct RequestsUnderWayTests {
   }
 
   /// A scrape removes them, and there may be none.
-  @Test func `what is released without a start is overdue no longer`() throws {
-    let metrics = try RequestMetrics(.outbound)
+  @Test func `what is released without a start is overdue no longer, and waits for none`() throws {
+    let (metrics, others) = (try RequestMetrics(.outbound), try RequestMetrics(.outbound))
     var record: RequestRecord? = makeRecord()
     recorder.drain()
-    if let record { metrics.list(record, at: at(0)) }
+    if let record { for metrics in [metrics, others] { metrics.list(record, at: at(0)) } }
     #expect(metrics.overdue(atMost: 9, at: at(60)).count == 1)
+    #expect(others.waitingForStart?.count == 1)
     record = nil
     #expect(recorder.requestCount == 0)
     #expect(metrics.overdue(atMost: 9, at: at(60)).count == 0)
+    #expect(others.waitingForStart == nil)
   }
 
   @Test func `the table keeps nothing alive`() {

@@ -88,6 +88,29 @@ struct UnderWayTests {
     #expect(recorder.requestsUnderWay().isEmpty)
   }
 
+  @Test func `a request that the app makes by itself waits for the response, then for the rest of it`() {
+    let request = recorder.outbound.begin(client: "c", method: "GET", url: "http://host/")
+    #expect(recorder.requestsUnderWay().map(\.wait) == [.response])
+    request.responseBegan(statusCode: 206)
+    let known = recorder.requestsUnderWay()
+    #expect(known.map(\.wait) == [.body] && known.map(\.statusCode) == [206])
+    request.end(statusCode: 206)
+  }
+
+  @Test func `a request that has not started tells since when it waits`() throws {
+    let record = makeRecord()
+    recorder.drain()
+    let since = Instant(nanoseconds: Instant.now.nanoseconds - 90_000_000_000)
+    recorder.metrics(of: .outbound).list(record, at: since)
+    let before = Timestamp.now
+    let known = try #require(recorder.requestsUnderWay(olderThan: .seconds(90)).first)
+    let asked = Timestamp(
+      nanosecondsSinceEpoch: known.start.nanosecondsSinceEpoch + known.duration.nanoseconds)
+    #expect(asked >= before && asked <= Timestamp.now)
+    #expect(try #require(registry.value(of: "session_tap_oldest_unstarted_request_seconds")) >= 90)
+    withExtendedLifetime(record) {}
+  }
+
   @Test func `a request that has not started is one of a held queue, until it starts or is released`() throws
   {
     var record: RequestRecord? = makeRecord()
@@ -243,12 +266,14 @@ struct UnderWayTests {
 
   @Test func `of more than 1,000 unfinished requests the others are counted`() throws {
     let observer = RecordingObserver()
-    let recorder = try RequestRecorder(registry: Registry(), consumers: [observer])
+    let registry = Registry()
+    let recorder = try RequestRecorder(registry: registry, consumers: [observer])
     let requests = (0..<1_003).map { recorder.inbound.begin(method: "GET", path: "/\($0)") }
     recorder.reportUnfinished()
     let urls: [String] = (0..<1_000).map { "/\($0)" }
     #expect(observer.unfinished.map(\.request.url) == urls)
     #expect(observer.moreUnfinished == 3)
+    #expect(registry.value(ofSeries: "session_tap_unfinished_requests") == 1_003)
     withExtendedLifetime(requests) {}
   }
 }

@@ -46,6 +46,7 @@ import Testing
 
   @Test(arguments: [
     ("10", 9_500), ("1", 900), ("0.1", 50), ("0.01", 1), ("1e1", 9_500), ("600", 60_000), ("0", 60_000),
+    (String(repeating: "0", count: 31) + "1", 900), (String(repeating: "0", count: 32) + "1", 60_000),
     ("-1", 60_000), ("nan", 60_000), ("inf", 60_000), ("x", 60_000), ("", 60_000), ("1e300", 60_000),
   ])
   func `answers before a scraper hangs up`(timeout: String, milliseconds: Int) {

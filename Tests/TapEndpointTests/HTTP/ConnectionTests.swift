@@ -20,6 +20,8 @@ import Testing
     #expect(driver.ids == [0, 1])
     // It has been idle since its last request.
     #expect(driver.connection.closingOrder.since == since + .seconds(1))
+    driver.receive("G")
+    #expect(driver.connection.activity == .waiting)
   }
 
   @Test func `waits for an answer before it looks at the next request`() {
@@ -83,14 +85,45 @@ import Testing
     #expect(driver.connection.wantsInput)
     driver.receive(String(repeating: "x", count: 100_000))
     #expect(driver.end == nil)
-    driver.pass(.seconds(2))
+    driver.pass(.seconds(2) - .nanoseconds(1))
+    #expect(driver.end == nil)
+    driver.pass(.nanoseconds(1))
     #expect(driver.end == "closed")
   }
 
   @Test func `does not linger for more than its bound`() {
     var driver = ConnectionDriver()
     driver.receive("nonsense\r\n")
-    for _ in 0..<5 where driver.end == nil { driver.receive(String(repeating: "x", count: 65_536)) }
+    for _ in 0..<4 {
+      driver.receive(String(repeating: "x", count: 65_536))
+      #expect(driver.end == nil)
+    }
+    driver.receive("x")
     #expect(driver.end == "reset")
+  }
+
+  @Test func `does not linger where the client has ended its side`() {
+    var driver = ConnectionDriver()
+    driver.connection.received(Array("GET /a HTTP/1.0\r\n\r\n".utf8)[...])
+    driver.finishInput()
+    #expect(driver.statuses == ["200"])
+    #expect(driver.end == "closed")
+    #expect(!driver.isOutputShut)
+  }
+
+  @Test func `ends by a shutdown between requests, and within one behind its answer`() {
+    var idle = ConnectionDriver()
+    idle.connection.drain()
+    idle.run()
+    #expect(idle.end == "closed")
+    var driver = ConnectionDriver()
+    driver.receive("GET /a HTTP/1.1\r\n")
+    driver.connection.drain()
+    driver.run()
+    #expect(driver.end == nil)
+    driver.receive("Host: h\r\n\r\n" + get)
+    #expect(driver.requests.count == 1)
+    #expect(driver.sent.contains("\r\nConnection: close\r\n"))
+    #expect(driver.isOutputShut)
   }
 }

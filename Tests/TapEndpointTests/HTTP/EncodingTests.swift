@@ -34,12 +34,27 @@ import Testing
     #expect(items.map(\.value) == ["a+b", "c d", "", "y", "1=2", "%4", "\u{FFFD}"])
   }
 
+  @Test func `a refusal says its status, the status's phrase and why`() {
+    let statuses = [400, 401, 404, 405, 408, 413, 414, 421, 431, 501, 503, 505]
+    let refusals = statuses.map { EndpointResponse.refusal($0, "why") }
+    #expect(refusals.map(\.status) == statuses)
+    #expect(
+      refusals.map { String(decoding: $0.body, as: UTF8.self) } == [
+        "400 Bad Request: why\n", "401 Unauthorized: why\n", "404 Not Found: why\n",
+        "405 Method Not Allowed: why\n", "408 Request Timeout: why\n", "413 Content Too Large: why\n",
+        "414 URI Too Long: why\n", "421 Misdirected Request: why\n",
+        "431 Request Header Fields Too Large: why\n", "501 Not Implemented: why\n",
+        "503 Service Unavailable: why\n", "505 HTTP Version Not Supported: why\n",
+      ])
+  }
+
   @Test func `finds headers in any case`() {
     var headers: EndpointHeaders = ["Content-Type": "a", "X": "1"]
     headers.add("x", "2")
     #expect(headers["CONTENT-TYPE"] == "a")
     #expect(headers.values(of: "X") == ["1", "2"])
     #expect(headers.combined("X") == "1, 2")
+    #expect(headers.combined("Y") == nil)
     headers["X"] = "3"
     #expect(headers.values(of: "x") == ["3"])
     headers["x"] = nil

@@ -13,6 +13,8 @@ import Testing
     var testDescription: String { String(reflecting: text) }
   }
 
+  private static let longestMethod = String(repeating: "A", count: 32)
+
   static let valid: [Valid] = [
     Valid(text: "GET / HTTP/1.1\r\nHost: a\r\n\r\n"),
     Valid(text: "\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"),
@@ -38,6 +40,14 @@ import Testing
     Valid(text: "GET / HTTP/1.1\r\nhOST: a:\r\n\r\n", authority: "a:"),
     Valid(text: "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n", method: "POST"),
     Valid(text: "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 000\r\nExpect: 100-continue\r\n\r\n"),
+    Valid(text: "GET / HTTP/1.1\r\nHost: a\r\nConnection: x\r\nConnection: close\r\n\r\n", keepsAlive: false),
+    Valid(text: "GET / HTTP/1.1\r\nHost: a\r\nConnection: closed, not-close\r\n\r\n"),
+    Valid(
+      text: "GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n", authority: nil, keepsAlive: false),
+    Valid(text: "GET / HTTP/1.0\r\nConnection: x\r\nConnection: keep-alive\r\n\r\n", authority: nil),
+    Valid(text: "GET / HTTP/1.1\r\nHost: a%2Db:65535\r\n\r\n", authority: "a%2Db:65535"),
+    Valid(text: "\(longestMethod) / HTTP/1.1\r\nHost: a\r\n\r\n", method: longestMethod),
+    Valid(text: get(String(repeating: "a:\r\n", count: 99))),
   ]
 
   @Test(arguments: valid)
@@ -74,7 +84,7 @@ import Testing
     // Line ends (RFC 9112, section 2.2).
     Invalid("GET / HTTP/1.1\nHost: a\n\n"), Invalid("GET / HTTP/1.1\r\nHost: a\n\r\n"),
     Invalid("GET / HTTP/1.1\rHost: a\r\r\n"), Invalid("GET / HTTP/1.1\r\nHost: a\r\n\r\r\n"),
-    Invalid("\nGET / HTTP/1.1\r\n"),
+    Invalid("\nGET / HTTP/1.1\r\n"), Invalid(get("X: a\r\r\n")),
     Invalid("\r\rGET\r\n"), Invalid(get("X: a\rb\r\n")), Invalid(get("X: a\nY: b\r\n")),
     // The request line (section 3).
     Invalid(" GET / HTTP/1.1\r\n\r\n"), Invalid("GET  / HTTP/1.1\r\n\r\n"),
@@ -82,10 +92,12 @@ import Testing
     Invalid("GET\t/ HTTP/1.1\r\n\r\n"), Invalid("G@T / HTTP/1.1\r\n"), Invalid("GET / http/1.1\r\n\r\n"),
     Invalid("GET / HTTP/11\r\n\r\n"), Invalid("GET / HTTP/1.1x\r\n\r\n"), Invalid("GET / HTTP/1.\r\n\r\n"),
     Invalid("GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505), Invalid("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
-    Invalid("GET / HTTP/0.9\r\n\r\n", 505),
+    Invalid("GET / HTTP/0.9\r\n\r\n", 505), Invalid("GET / HTTP/1.x\r\n\r\n"),
+    Invalid("GET / HTTP/x.1\r\n\r\n"), Invalid("GET / HTTP/1,1\r\n\r\n"),
     Invalid(String(repeating: "A", count: 33) + " / HTTP/1.1\r\n", 501), Invalid("\u{16}\u{3}\u{1}\u{2}"),
     Invalid("{"),
     // The target (section 3.2, RFC 3986).
+    Invalid("OPTIONS *x HTTP/1.1\r\nHost: a\r\n\r\n"),
     Invalid("GET x HTTP/1.1\r\nHost: a\r\n\r\n"), Invalid("GET * HTTP/1.1\r\nHost: a\r\n\r\n"),
     Invalid("GET ftp://a/ HTTP/1.1\r\nHost: a\r\n\r\n"), Invalid("GET http:///x HTTP/1.1\r\nHost: a\r\n\r\n"),
     Invalid("GET http://u@a/ HTTP/1.1\r\nHost: a\r\n\r\n"),
@@ -100,6 +112,7 @@ import Testing
     // Host (section 3.2).
     Invalid("GET / HTTP/1.1\r\n\r\n"), Invalid("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n"),
     Invalid("GET / HTTP/1.0\r\nHost: a\r\nhost: b\r\n\r\n"), Invalid("GET / HTTP/1.1\r\nHost:\r\n\r\n"),
+    Invalid("GET / HTTP/1.1\r\nHost: a:65536\r\n\r\n"),
     Invalid("GET / HTTP/1.1\r\nHost: a b\r\n\r\n"), Invalid("GET / HTTP/1.1\r\nHost: a:b\r\n\r\n"),
     Invalid("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n"), Invalid("GET / HTTP/1.1\r\nHost: u@a\r\n\r\n"),
     Invalid("GET / HTTP/1.1\r\nHost: [evil.com]\r\n\r\n"),
@@ -192,6 +205,8 @@ import Testing
       Issue.record("accepted above the limit")
       return
     }
+    let padding = String(repeating: "a", count: 8192 - frame.utf8.count)
+    #expect(onlyRequest(in: frame.replacing("X: ", with: "X: " + padding)) != nil)
   }
 
   @Test func `takes nothing after a failure`() {

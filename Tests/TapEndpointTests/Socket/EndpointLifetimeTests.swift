@@ -24,19 +24,56 @@ import TestSupport
   }
 
   @Test(arguments: [
-    (EndpointAddress.tcp(host: "192.0.2.1", port: 0), EndpointError.Code.addressNotAvailable),
-    (.tcp(host: "no host", port: 0), .addressNotAvailable), (.loopback(port: 70_000), .invalidConfiguration),
-    (.loopback(port: -1), .invalidConfiguration),
+    ("192.0.2.1", EndpointError.Code.addressNotAvailable, "address not available: 192.0.2.1:0 ("),
+    ("no host", .addressNotAvailable, "unknown host: no host ("),
+    ("127.0.0.1\u{0}x", .addressNotAvailable, "unknown host: 127.0.0.1\u{0}x ("),
   ])
-  func `names an address that is none of ours`(address: EndpointAddress, code: EndpointError.Code) {
-    let error = startError(at: address)
+  func `names a host that is none of ours`(host: String, code: EndpointError.Code, text: String) {
+    let error = startError(at: .tcp(host: host, port: 0))
     #expect(error?.code == code)
-    #expect(error?.description.contains("(") == true)
+    #expect(error?.description.hasPrefix(text) == true)
   }
 
-  @Test func `names a limit out of range`() {
-    let error = startError { $0.limits.connections = 0 }
-    #expect(error?.description == "invalid limit: connections is 0 and must be at least 1")
+  @Test(arguments: [-1, 65_536, 70_000])
+  func `names a port that is none`(port: Int) {
+    let error = startError(at: .loopback(port: port))
+    #expect(error?.code == .invalidConfiguration)
+    #expect(error?.description == "invalid port: \(port) (choose one of 1 to 65535, or 0 for a free one)")
+  }
+
+  private typealias Limits = Endpoint.Configuration.Limits
+
+  @Test func `names a limit out of range`() async throws {
+    let counts: [(name: String, limit: WritableKeyPath<Limits, Int>, least: Int)] = [
+      ("headBytes", \.headBytes, 64), ("headerCount", \.headerCount, 1), ("connections", \.connections, 1),
+      ("requestsInFlight", \.requestsInFlight, 1), ("unsentBytes", \.unsentBytes, 0),
+    ]
+    #expect(counts.map { Limits()[keyPath: $0.limit] } == [8_192, 100, 512, 256, 67_108_864])
+    for (name, limit, least) in counts {
+      let error = startError { $0.limits[keyPath: limit] = least - 1 }
+      #expect(error?.code == .invalidConfiguration)
+      #expect(
+        error?.description == "invalid limit: \(name) is \(least - 1) and must be at least \(least)")
+    }
+    var configuration = Endpoint.Configuration(address: .loopback(port: 0))
+    for (_, limit, least) in counts { configuration.limits[keyPath: limit] = least }
+    let endpoint = Endpoint(configuration: configuration, routes: [])
+    try endpoint.start()
+    await endpoint.shutdown(within: .zero)
+  }
+
+  @Test func `names a timeout out of range`() {
+    let timeouts: [(name: String, limit: WritableKeyPath<Limits, Duration>)] = [
+      ("headTimeout", \.headTimeout), ("idleTimeout", \.idleTimeout), ("answerTimeout", \.answerTimeout),
+      ("writeTimeout", \.writeTimeout),
+    ]
+    #expect(
+      timeouts.map { Limits()[keyPath: $0.limit] } == [.seconds(5), .seconds(75), .seconds(60), .seconds(10)])
+    for (name, limit) in timeouts {
+      let error = startError { $0.limits[keyPath: limit] = .zero }
+      let problem = "\(name) is \(Duration.zero) and must be between 1 ms and a day"
+      #expect(error?.description == "invalid limit: " + problem)
+    }
   }
 
   @Test(arguments: [
@@ -59,6 +96,7 @@ import TestSupport
     try endpoint.start()
     let error = #expect(throws: EndpointError.self) { try endpoint.start() }
     #expect(error?.code == .alreadyRunning)
+    #expect(error?.description == "already running: shut the endpoint down before it starts again")
     await endpoint.shutdown()
     #expect(endpoint.address == nil)
     await endpoint.shutdown()
@@ -179,6 +217,33 @@ import TestSupport
         }
       }
       #expect(await client.receiveAll().text == "")
+    }
+  }
+
+  @Test(.needs(.program)) func `a shutdown leaves no descriptor behind`() async {
+    await #expect(processExitsWith: .success) {
+      let folder = try TemporaryFolder()
+      let manager = FileManager.default
+      var counts: [Int] = []
+      for _ in 0..<3 {
+        // What a process that crashed leaves behind.
+        close(try LoopbackSocket.bind(path: folder("socket")))
+        for address in [EndpointAddress.unix(path: folder("socket")), .loopback(port: 0)] {
+          let endpoint = Endpoint(configuration: .init(address: address), routes: [.liveness()])
+          let port = try endpoint.start().port
+          let client = try port.map { try RawClient(port: $0) } ?? RawClient(path: folder("socket"))
+          #expect(await client.get("/healthz").hasSuffix("ok\n"))
+          client.reset()
+          await endpoint.shutdown()
+        }
+        // Dispatch opens some of other kinds now and then.
+        let open = try manager.contentsOfDirectory(atPath: "/proc/self/fd").filter { descriptor in
+          let file = try? manager.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + descriptor)
+          return file?.hasPrefix("socket:") == true || file == "anon_inode:[eventpoll]"
+        }
+        counts.append(open.count)
+      }
+      #expect(Set(counts).count == 1)
     }
   }
 

@@ -6,7 +6,8 @@ import TestSupport
 
   @Test(arguments: [
     ("GET", "/", "404"), ("GET", "/ok", "200"), ("HEAD", "/ok", "200"), ("GET", "/ok/", "404"),
-    ("POST", "/ok", "405"), ("OPTIONS", "*", "405"), ("PUT", "/nowhere", "405"), ("BREW", "/ok", "501"),
+    ("POST", "/ok", "405"), ("OPTIONS", "*", "405"), ("PUT", "/nowhere", "405"), ("DELETE", "/ok", "405"),
+    ("TRACE", "/ok", "405"), ("PATCH", "/ok", "405"), ("BREW", "/ok", "501"), ("CONNECT", "/ok", "501"),
     ("get", "/ok", "501"),
   ])
   func `routes`(method: String, path: String, status: String) async throws {
@@ -16,7 +17,15 @@ import TestSupport
       let answer = try await RawClient.get(path, port: port, method: method)
       #expect(answer.hasPrefix("HTTP/1.1 \(status) "))
       #expect(answer.contains("\r\nAllow: GET, HEAD\r\n") == (status == "405"))
-      if status == "200" { #expect(answer.hasSuffix("fine\n") == (method == "GET")) }
+      let body =
+        switch status {
+        case "200": "fine\n"
+        case "404": "404 Not Found: nothing is here; this server has /ok\n"
+        case "405": "405 Method Not Allowed: this server takes GET and HEAD\n"
+        default: "501 Not Implemented: unknown method\n"
+        }
+      let head = "\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n"
+      #expect(answer.hasSuffix(method == "HEAD" ? head : head + body))
     }
   }
 
@@ -32,6 +41,26 @@ import TestSupport
     // Another one has the same metrics.
     #expect(throws: RegistryError.self) { try Endpoint(registry: registry) }
     await endpoint.shutdown()
+  }
+
+  @Test func `dates its answers`() async throws {
+    try await withEndpoint(routes: [Self.ok]) { port in
+      // The date of an answer, if it is that of the time.
+      func date() async throws -> String? {
+        let begin = Int64(Date().timeIntervalSince1970)
+        let answer = try await RawClient.get("/ok", port: port)
+        return (begin...Int64(Date().timeIntervalSince1970))
+          .map { String(decoding: EventTime.date(secondsSinceEpoch: $0), as: UTF8.self) }
+          .first { answer.contains("\r\nDate: \($0)\r\n") }
+      }
+      let first = try await date()
+      try #require(first != nil)
+      try await Poll.until("another date") {
+        let next = try await date()
+        try #require(next != nil)
+        return next != first
+      }
+    }
   }
 
   @Test func `answers pipelined requests in order whatever their handlers`() async throws {

@@ -1,4 +1,5 @@
 import TapEndpoint
+import TestStart
 import TestSupport
 
 @Suite struct HangUpTests {
@@ -18,8 +19,34 @@ import TestSupport
           return polls.sockets.count == 4 && polls.sockets.contains { $0.events & 4 != 0 } ? polls : nil
         }
         #expect(watched.socketsOfDispatch == [])
+        // Nor goes any to a child.
+        for descriptor in watched.instances + watched.sockets.map(\.descriptor) {
+          #expect(fcntl(Int32(descriptor), F_GETFD) & FD_CLOEXEC == FD_CLOEXEC)
+        }
         for client in clients { client.reset() }
         try await Poll.until("the listener alone") { try EventPolls().sockets.count == 1 }
+      }
+    }
+  }
+
+  /// Until then the listener is ready all the time, and is not watched: else the queue would not rest.
+  @Test(.needs(.program)) func `a client that finds no descriptor is served when there is one`() async {
+    await #expect(processExitsWith: .success) {
+      // Nothing but the lack has the deadlines checked.
+      try await withEndpoint(routes: [.liveness()], limits: { $0.idleTimeout = .seconds(3_600) }) { port in
+        refuse_connections(-1)
+        let first = try RawClient(port: port, asking: "/healthz")
+        try await Poll.until("the listener not to be watched") {
+          let sockets = try EventPolls().sockets
+          return sockets.count == 1 && sockets.allSatisfy { $0.events & 1 == 0 }
+        }
+        refuse_connections(0)
+        #expect(await first.receive(until: "ok\n").hasSuffix("ok\n"))
+        // An idle connection gives its descriptor to the next one.
+        refuse_connections(1)
+        let second = try RawClient(port: port, asking: "/healthz")
+        #expect(await first.receiveAll().text == "")
+        #expect(await second.receive(until: "ok\n").hasSuffix("ok\n"))
       }
     }
   }
@@ -29,7 +56,9 @@ import TestSupport
 private struct EventPolls {
   /// The sockets in the instances that another one watches.
   var sockets: [(descriptor: Int, events: Int)] = []
-  /// Those in all others.
+  /// These instances.
+  var instances: [Int] = []
+  /// The sockets in all others.
   var socketsOfDispatch: [Int] = []
 
   init() throws {
@@ -45,6 +74,7 @@ private struct EventPolls {
       }
     }
     let nested = Set(watched.values.joined().map(\.descriptor)).intersection(polls)
+    instances = Array(nested)
     for (poll, entries) in watched {
       let entries = entries.filter { Self.target($0.descriptor)?.hasPrefix("socket:") == true }
       if nested.contains(poll) { sockets += entries } else { socketsOfDispatch += entries.map(\.descriptor) }

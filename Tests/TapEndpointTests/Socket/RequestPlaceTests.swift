@@ -63,7 +63,8 @@ import TestSupport
       var clients = try await stuck.hang(hanging, port)
       for _ in 0..<8 {
         let client = try RawClient(port: port, asking: "/stuck")
-        #expect(await client.receive(until: "answered\n").hasPrefix("HTTP/1.1 503 "))
+        let answer = await client.receive(until: "answered\n")
+        #expect(answer.hasSuffix("\r\n\r\n503 Service Unavailable: too many requests are being answered\n"))
         clients.append(client)
       }
       #expect(try await RawClient.status("/metrics", port: port) == "200")
@@ -186,9 +187,13 @@ import TestSupport
     let begun = EventQueue<Void>()
     let end = Gate()
     defer { end.open() }
+    let running = Atomic(0)
+    let most = Atomic(0)
     let route = EndpointRoute.onThreads("/blocked") { _ in
+      most.max(running.add(1, ordering: .relaxed).newValue, ordering: .relaxed)
       begun.send()
       end.waitBlocking()
+      running.subtract(1, ordering: .relaxed)
       return .text("done;")
     }
     try await withEndpoint(routes: [route, EndpointRoute.onThreads("/other") { _ in .text("fine\n") }]) {
@@ -199,6 +204,7 @@ import TestSupport
       #expect(try await RawClient.status("/other", port: port) == "200")
       end.open()
       for client in clients { #expect(await client.receive(until: "done;").hasPrefix("HTTP/1.1 200 ")) }
+      #expect(most.load(ordering: .relaxed) == 16)
     }
   }
 
@@ -230,13 +236,15 @@ import TestSupport
         var heads = [try await group.next() ?? ""]
         #expect(try await RawClient.status("/app", port: port) == "200")
         #expect(try await RawClient.status("/healthz", port: port) == "200")
+        let refusal = try await RawClient.get("/metrics", port: port)
+        #expect(refusal.hasSuffix("503 Service Unavailable: too many scrapes are being answered\n"))
         collector.gate.open()
         for try await head in group { heads.append(head) }
         return heads
       }
       #expect(heads.map { $0.dropFirst(9).prefix(3) } == ["503", "200", "200"])
       let count = try await RawClient.get("/metrics?name[]=session_tap_scrapes_total", port: port)
-      #expect(count.contains("session_tap_scrapes_total{code=\"503\"} 1\n"))
+      #expect(count.contains("session_tap_scrapes_total{code=\"503\"} 2\n"))
       #expect(count.contains(#"session_tap_scrapes_total{code="200",format="text"} 2"#))
     }
   }
@@ -261,6 +269,8 @@ import TestSupport
       try await Poll.until("the end of the handler") { late() == 0 }
       #expect(registry.value(of: "session_tap_scrapes_total", labels: ["code": "503"]) == 1)
       #expect(registry.value(of: "session_tap_scrapes_in_flight") == 0)
+      // It had all of its time.
+      #expect(registry.value(of: "session_tap_scrape_duration_seconds_sum") ?? 0 >= 0.05)
     }
   }
 
@@ -268,7 +278,7 @@ import TestSupport
   func `a scrape for which there is no thread is refused at once, and the next one is served`() async {
     await #expect(processExitsWith: .success) {
       let registry = Registry()
-      let routes = [try EndpointRoute.metrics(of: registry)]
+      let routes = [try EndpointRoute.metrics(of: registry), .onThreads("/app") { _ in .text("fine\n") }]
       // None of them waits for the deadline.
       try await withEndpoint(routes: routes, limits: { $0.answerTimeout = .seconds(3_600) }) { port in
         #expect(try await RawClient.status("/metrics", port: port) == "200")
@@ -278,8 +288,11 @@ import TestSupport
           let answer = try await RawClient.get("/metrics", port: port)
           return answer.hasPrefix("HTTP/1.1 503 ") ? answer : nil
         }
-        #expect(text.contains("no thread for the scrape"))
+        #expect(text.hasSuffix("503 Service Unavailable: the system has no thread for the scrape\n"))
+        let other = try await RawClient.get("/app", port: port)
+        #expect(other.hasSuffix("503 Service Unavailable: the system has no thread for the answer\n"))
         refuse_threads(0)
+        #expect(try await RawClient.status("/app", port: port) == "200")
         #expect(try await RawClient.status("/metrics", port: port) == "200")
         #expect(registry.value(of: "session_tap_scrapes_total", labels: ["code": "503"]) == 1)
       }

@@ -18,6 +18,21 @@ import TestSupport
     await endpoint.shutdown()
   }
 
+  @Test func `a client there has no name in the line of a refusal`() async throws {
+    let directory = try TemporaryFolder()
+    // The longest path: `sun_path` has 108 bytes on Linux, the NUL at its end included (unix(7)).
+    let path = directory(String(repeating: "x", count: 107 - directory("").utf8.count))
+    let lines = EventQueue<String>()
+    var configuration = Endpoint.Configuration(address: .unix(path: path))
+    configuration.logRefusal = { lines.send($0) }
+    let endpoint = Endpoint(configuration: configuration, routes: [])
+    try endpoint.start()
+    _ = try await RawClient(path: path).exchange("nonsense\r\n")
+    let line = try await lines.next("a refusal")
+    #expect(line == "refused a client: 400 the first line is no request line")
+    await endpoint.shutdown()
+  }
+
   /// What a process that crashed leaves behind.
   private func leaveSocket(at path: String) throws { close(try LoopbackSocket.bind(path: path)) }
 

@@ -1,5 +1,6 @@
-import TapEndpoint
 import TestSupport
+
+@testable import TapEndpoint
 
 @Suite struct UnsentBytesTests {
   /// A body that no socket takes whole.
@@ -52,11 +53,43 @@ import TestSupport
     }
   }
 
+  @Test func `a body that is read takes no room, though its connection stays`() async throws {
+    let route = EndpointRoute.immediate("/") { _ in
+      EndpointResponse(body: [UInt8](repeating: 0, count: 100_000) + Array("end;".utf8))
+    }
+    try await withEndpoint(routes: [route, Self.route], limits: Self.limits(0)) { port in
+      let client = try RawClient(port: port, asking: "/")
+      #expect(await client.receive(until: "end;").hasPrefix("HTTP/1.1 200 "))
+      let (other, status) = try await Self.request("/large", port)
+      #expect(status == "200")
+      withExtendedLifetime((client, other)) {}
+    }
+  }
+
+  @Test func `a shared body takes room until the last connection has sent it`() throws {
+    let (shared, other) = ([UInt8](repeating: 1, count: 10), [UInt8](repeating: 2, count: 10))
+    var bodies = UnsentBodies()
+    let added = bodies.add(shared, limit: 19)
+    let id = try #require(added)
+    #expect(bodies.add(shared, limit: 19) == id)
+    #expect(bodies.add(other, limit: 19) == nil)
+    bodies.remove(id)
+    #expect(bodies.add(other, limit: 19) == nil)
+    #expect(bodies.add(other, limit: 20) != nil)
+    bodies.remove(id)
+    bodies.remove(id)
+    #expect(bodies.add(shared, limit: 19) == nil)
+    #expect(bodies.add(shared, limit: 20) != nil)
+  }
+
   @Test func `a scrape that is not sent is counted, and has room though others are not read`() async throws {
     let registry = Registry()
     try registry.register(LargeCollector())
     let routes = [try EndpointRoute.metrics(of: registry), Self.route]
-    try await withEndpoint(routes: routes, limits: Self.limits(0)) { port in
+    let lines = EventQueue<String>()
+    try await withEndpoint(
+      routes: routes, limits: Self.limits(0), logRefusal: { lines.send($0) }
+    ) { port in
       let (other, status) = try await Self.request("/large", port)
       #expect(status == "200")
       let (scraper, first) = try await Self.request("/metrics", port)
@@ -64,6 +97,8 @@ import TestSupport
       let refusal = try await RawClient.get("/metrics", port: port)
       #expect(refusal.hasPrefix("HTTP/1.1 503 "))
       #expect(refusal.hasSuffix(": clients have not read 0 bytes of other answers\n"))
+      let line = try await lines.next("a refusal")
+      #expect(line.hasSuffix(": 503 clients have not read 0 bytes of other answers"))
       let count = try await RawClient.get("/metrics?name[]=session_tap_scrapes_total", port: port)
       #expect(count.contains(#"session_tap_scrapes_total{code="503",format="text"} 1"#))
       withExtendedLifetime((other, scraper)) {}

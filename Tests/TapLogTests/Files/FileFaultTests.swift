@@ -44,6 +44,20 @@ import TestSupport
     #expect(try folder.lines("requests.jsonl.1").isEmpty)
   }
 
+  @Test func `changes no permissions of a file that has come with lines in it`() throws {
+    let (folder, path) = try RequestLog.emptyFolder()
+    try folder.write("old\n", to: "requests.jsonl")
+    try #require(chmod(path, 0o646) == 0)
+    var output = try FileOutput(path, .init(), LogFaults(of: "under test"))
+    try System.rename(path, to: folder("requests.jsonl.1"))
+    try folder.write("of another\n", to: "requests.jsonl")
+    try #require(chmod(path, 0o600) == 0)
+    try output.write(lines: "next")
+    output.close()
+    #expect(folder.mode(of: "requests.jsonl") == 0o600)
+    #expect(try folder.lines("requests.jsonl") == ["of another", "next"])
+  }
+
   @Test func `waits anew for each file that is moved away`() throws {
     let (folder, path) = try RequestLog.emptyFolder()
     var output = try FileOutput(path, .init(), LogFaults(of: "under test"))
@@ -191,6 +205,29 @@ import TestSupport
     output.close()
     #expect(try folder.lines("requests.jsonl") == ["second"])
     #expect(folder.mode(of: "requests.jsonl") == 0o600)
+  }
+
+  @Test func `ends a line that had no room on the disk once it has, in the same file`() async {
+    await #expect(processExitsWith: .success) {
+      let (folder, path) = try RequestLog.emptyFolder()
+      var output = try FileOutput(
+        path, with(.init()) { $0.rotation = LogRotation(maximumSize: 6) }, LogFaults(of: "under test"))
+      signal(SIGXFSZ, SIG_IGN)
+      let resource = __rlimit_resource_t(1)  // RLIMIT_FSIZE
+      var limit = rlimit()
+      try #require(getrlimit(resource, &limit) == 0)
+      var full = rlimit(rlim_cur: 5, rlim_max: limit.rlim_max)
+      try #require(setrlimit(resource, &full) == 0)
+      var batch = LineBuffer("a line\n")
+      #expect(output.write(&batch).bytes == 5)
+      let result = output.write(&batch)
+      #expect(result.isFailed && result.dropped == 0)
+      try #require(setrlimit(resource, &limit) == 0)
+      #expect(output.write(&batch).written == [.info: 1])
+      output.close()
+      #expect(try folder.lines("requests.jsonl") == ["a line"])
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["requests.jsonl"])
+    }
   }
 
   @Test(arguments: [0, 1, 5])

@@ -20,6 +20,10 @@ import TestSupport
     #expect(rotation.capacity(size: 1, modified: day, now: 2 * day, next: 1) == nil)
     #expect(rotation.capacity(size: 0, modified: day, now: 2 * day, next: 1) == .max)
     #expect(rotation.capacity(size: 1, modified: 2 * day, now: day, next: 1) == .max)
+    let both = LogRotation(maximumSize: 1_000, interval: .seconds(86_400))
+    #expect(both.capacity(size: 1, modified: day, now: 2 * day, next: 1) == nil)
+    #expect(both.capacity(size: 900, modified: day, now: 2 * day - 1, next: 100) == 100)
+    #expect(both.capacity(size: 901, modified: day, now: 2 * day - 1, next: 100) == nil)
   }
 
   @Test func `has periods of a second at least`() {

@@ -43,12 +43,15 @@ import TestSupport
   }
 
   /// A write of at most `PIPE_BUF` bytes does not mix with that of another process (POSIX, write()).
-  @Test func `gives a FIFO whole lines of up to 4,096 bytes in one call`() throws {
+  @Test(arguments: [false, true])
+  func `gives a FIFO whole lines of up to 4,096 bytes in one call`(isDescriptor: Bool) throws {
     let (folder, path) = try RequestLog.emptyFolder()
     #expect(mkfifo(path, 0o600) == 0)
     let reader = try reader(of: path)
-    defer { close(reader) }
-    var output = try FileOutput(path, .init(), LogFaults(of: "under test"))
+    let writer = open(path, O_WRONLY | O_CLOEXEC)
+    defer { for descriptor in [reader, writer] { close(descriptor) } }
+    let destination: RequestLog.Destination = isDescriptor ? .descriptor(writer) : .file(path)
+    var output = try destination.places[0].makeOutput(.init(), LogFaults(of: "under test"))
     defer { output.close() }
     let line = String(repeating: "x", count: 1_499) + "\n"
     var batch = LineBuffer(line, line, line, line, line)

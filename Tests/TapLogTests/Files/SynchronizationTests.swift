@@ -36,6 +36,38 @@ import TestSupport
     #expect(output.maintain(now: before) == .never)
   }
 
+  /// The kernel lets it be written to and refuses to synchronize it, so that each attempt is counted. It
+  /// refuses the folder, too, which is no fault.
+  private static let refusing = "/proc/self/comm"
+  private static var isRefused: Bool {
+    let descriptor = open(refusing, O_WRONLY | O_CLOEXEC)
+    defer { close(descriptor) }
+    return descriptor >= 0 && fsync(descriptor) != 0 && errno == EINVAL
+  }
+
+  @Test(.enabled(if: SynchronizationTests.isRefused, "no file refuses it"))
+  func `is asked of the system by a flush, when it is due, and before a file is left`() async {
+    await #expect(processExitsWith: .success) {
+      let faults = LogFaults(of: "under test", isQuiet: true)
+      let configuration = with(RequestLog.Configuration()) { $0.synchronizationInterval = .seconds(10) }
+      var output = try FileOutput(Self.refusing, configuration, faults)
+      output.flush()
+      #expect(faults.count == 0)
+      try output.write(lines: "a")
+      #expect(faults.count == 0)
+      for _ in 0..<2 {
+        output.flush()
+        #expect(faults.count == 1)
+      }
+      try output.write(lines: "b")
+      #expect(output.maintain(now: .never) == .never)
+      #expect(faults.count == 2)
+      try output.write(lines: "c")
+      output.close()
+      #expect(faults.count == 3)
+    }
+  }
+
   @Test func `leaves no descriptor of the folder behind`() async {
     await #expect(processExitsWith: .success) {
       let folder = try TemporaryFolder()

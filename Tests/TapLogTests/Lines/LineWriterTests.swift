@@ -113,13 +113,15 @@ import TestSupport
 
   @Test(arguments: [
     (0.1, "0.1"), (-0.0, "-0.0"), (1e300, "1e+300"), (.leastNonzeroMagnitude, "5e-324"), (.nan, "\"NaN\""),
-    (-.infinity, "\"-Infinity\""),
+    (.infinity, "\"Infinity\""), (-.infinity, "\"-Infinity\""),
   ])
   func `writes numbers so that they read back`(value: Double, expected: String) {
     #expect(written { $0.double(value) } == expected)
   }
 
-  @Test(arguments: [Int64.min, -10, -1, 0, 9, 10, 99, 100, 1_000_000_007, .max])
+  @Test(arguments: [
+    Int64.min, -10, -1, 0, 9, 10, 99, 100, 99_999_999, 100_000_000, 1_000_000_007, .max,
+  ])
   func `writes integers`(value: Int64) { #expect(written { $0.integer(value) } == "\(value)") }
 
   @Test func `writes the time as Foundation does, from the year 1678 to 2262`() {

@@ -22,6 +22,25 @@ import TestSupport
     #expect(buffer.length(limit: limit) == (limit < 6 ? 3 : limit < 11 ? 6 : 11))
   }
 
+  @Test(arguments: [
+    (10, 100, [2, 2, 2, 2, 2, 1], "first some many some some full"),
+    (1_000, 4, [1, 1, 1, 1, 1], "first some many some full"),
+    (1 << 20, 100_000, [65_535, 1, 1], "first many some"), (10, 1, [10, 1], "many full"),
+  ])
+  func `says when lines begin to wait, when they are many, and when there is no room`(
+    bytes: Int, lines: Int, lengths: [Int], expected: String
+  ) {
+    var buffer = LineBuffer()
+    var fills: [String] = []
+    for length in lengths {
+      let line = [UInt8](repeating: UInt8(ascii: "x"), count: length)
+      line.withUnsafeBytes {
+        fills.append("\(buffer.append($0, severity: .info, limits: (bytes, lines)))")
+      }
+    }
+    #expect(fills.joined(separator: " ") == expected)
+  }
+
   @Test func `what is left of a line goes with it`() {
     var buffer = LineBuffer("aaaa", "bbb", "ccccc")
     _ = buffer.take(2)

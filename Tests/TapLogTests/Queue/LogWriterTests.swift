@@ -13,6 +13,8 @@ import TestSupport
       var result = LogOutputResult()
       /// So many batches are taken, and then none.
       var limit = Int.max
+      /// So often does it ask to be called again at once.
+      var tasks = 0
     }
 
     let state = Mutex(State())
@@ -34,6 +36,14 @@ import TestSupport
 
     func flush() { state.withLock { $0.flushes += 1 } }
 
+    func maintain(now: Instant) -> Instant {
+      state.withLock { state in
+        guard state.tasks > 0 else { return .never }
+        state.tasks -= 1
+        return .now
+      }
+    }
+
     func close() { state.withLock { $0.closes += 1 } }
 
     var written: String { state.withLock { $0.written } }
@@ -52,6 +62,12 @@ import TestSupport
 
   private func add(_ lines: String...) {
     for line in lines { Array(line.utf8).withUnsafeBytes { log.enqueue($0, severity: .info) } }
+  }
+
+  private func place() throws -> LogPlace {
+    let output = output
+    let destination = RequestLog.Destination(.custom) { _, _ throws(RequestLogError) in output }
+    return try LogPlace(destination.places[0], .init(), recentLines: nil)
   }
 
   @Test func `a batch is kept until it can be written, and what had no room is reported`() async throws {
@@ -78,13 +94,19 @@ import TestSupport
     output.gate.open()
     let writer = LogWriter(to: output, LogFaults(of: "under test", isQuiet: true))
     var batch = LineBuffer("a\n")
+    var pauses: [Duration] = []
     // Behind 50, 100, 200, 400 and 800 ms comes the first that is cut.
     try await Poll.until("the sixth failure") {
       var turn = QueueTurn(isNew: false, isFlush: false, isLast: false)
+      let (start, failures) = (Instant.now, writer.statistics.0.writeErrors)
       writer.write(&batch, &turn)
       #expect(turn.next <= Instant.now.advanced(by: .seconds(1)))
+      if writer.statistics.0.writeErrors > failures { pauses.append(start.duration(to: turn.next)) }
       return writer.statistics.0.writeErrors >= 6
     }
+    #expect(pauses[0] >= .milliseconds(50))
+    // Not the last one: on a machine that stands still for ten seconds they begin anew.
+    #expect(pauses.contains { $0 >= .milliseconds(200) })
   }
 
   @Test func `what is not written at the deadline of a shutdown is dropped and counted`() async throws {
@@ -108,16 +130,38 @@ import TestSupport
   @Test func `a writer that has given up by itself has not written all, for a flush that comes later`()
     async throws
   {
-    let output = output
     output.state.withLock { $0.result = .failed("full") }
     output.gate.open()
-    let destination = RequestLog.Destination(.custom) { _, _ throws(RequestLogError) in output }
-    let place = try LogPlace(destination.places[0], .init(), recentLines: nil)
+    let place = try place()
     Array("a\n".utf8).withUnsafeBytes { place.enqueue($0, severity: .info) }
     place.beginShutdown(until: .now)
     try await Poll.until("the close") { output.state.withLock { $0.closes } == 1 }
     #expect(!place.flush(until: Instant.now.advanced(by: .seconds(120))))
     #expect(place.statistics.droppedLines == 1)
+  }
+
+  @Test func `a line that comes after the close is counted, and no other line tells of it`() async throws {
+    let place = try place()
+    func enqueue(_ line: String) {
+      Array(line.utf8).withUnsafeBytes { place.enqueue($0, severity: .info) }
+    }
+    enqueue("a\n")
+    try await output.writes.next("a write")
+    let deadline = Instant.now.advanced(by: .seconds(120))
+    place.beginShutdown(until: deadline)
+    enqueue("b\n")
+    output.gate.open()
+    #expect(place.endShutdown(by: deadline))
+    #expect(output.written == "a\n")
+    #expect(place.statistics.lines == 1 && place.statistics.droppedLines(.shutdown) == 1)
+    #expect(place.statistics.pending == 0)
+  }
+
+  @Test func `the output does its own work when it is due`() async throws {
+    output.state.withLock { $0.tasks = 20 }
+    output.gate.open()
+    add("a\n")
+    try await Poll.until("the work") { output.state.withLock { $0.tasks } == 0 }
   }
 
   @Test func `a report that is not written at the deadline is no dropped line`() async throws {

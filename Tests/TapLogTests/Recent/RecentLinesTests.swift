@@ -66,8 +66,10 @@ import TestSupport
   }
 
   @Test func `are asked for from a line on`() throws {
+    let before = Timestamp.now.nanosecondsSinceEpoch / 1_000
     let log = try log()
     let start = log.recentLines(LogQuery()).last
+    #expect(before <= start && start <= Timestamp.now.nanosecondsSinceEpoch / 1_000)
     func answer(after number: Int64) throws -> String {
       let answer = log.recentLines(try LogQuery(items: [("after", "\(number)")]))
       return "\(messages(answer.bytes).joined(separator: " ")) of \(answer.last - start)"

@@ -23,7 +23,7 @@ import TestSupport
     ("https://u:s3cret@[::1]:80/x", "https://[::1]:80/x"), ("https://[::1]/x", "https://[::1]/x"),
     ("https://a/x;jsessionid=s3cret/y;v1?q=s3cret", "https://a/x;jsessionid=REDACTED/y;v1?q=REDACTED"),
     ("https://bücher.example/ü?ü=s3cret", "https://bücher.example/ü?ü=REDACTED"),
-    ("HTTPS://U:s3cret@A/", "HTTPS://A/"),
+    ("HTTPS://U:s3cret@A/", "HTTPS://A/"), ("a+b-c.d2://u:s3cret@h/x", "a+b-c.d2://h/x"),
   ])
   func `hides userinfo, query values, fragment`(url: String, shown: String) { #expect(redact(url) == shown) }
 
@@ -76,6 +76,11 @@ import TestSupport
     #expect(redactor.redact(url) == expected)
   }
 
+  @Test func `adds no path where there is none, whatever the templates`() {
+    let redactor = URLRedactor(allowedPaths: ["/users/{id}"])
+    #expect(redactor.redact("https://a?k=s3cret") == "https://a?k=REDACTED")
+  }
+
   @Test(arguments: 0...40)
   func `cuts between two characters, within the limit`(limit: Int) {
     let url = "https://a/ü🎈漢字/x?k=s3cret&ü=s3cret"
@@ -121,6 +126,33 @@ import TestSupport
     #expect(seen.request.clientAddress == "client.address")
     #expect(seen.request.method == "http.request.method_original")
     #expect(seen.peerAddress == "network.peer.address")
+    seen.request.method = "GET"
+    redaction.makeRedactor()(&seen)
+    #expect(seen.request.method == "GET")
+  }
+
+  @Test(arguments: RequestDirection.allCases)
+  func `a tracer gets the URL as the line shows it, and nothing of what the app's rule omits`(
+    direction: RequestDirection
+  ) {
+    let isInbound = direction == .inbound
+    var redaction = LogRedaction()
+    redaction.allowedQueryKeys = ["page"]
+    redaction.allowedPaths = ["/users/{id}"]
+    var seen = RequestObservation.whole(direction, .response(statusCode: 200))
+    seen.request.url = (isInbound ? "" : "https://u:s3cret@a") + "/users/s3cret?page=2&token=s3cret"
+    redaction.makeRedactor()(&seen)
+    #expect(
+      seen.request.url
+        == (isInbound ? "/users/REDACTED" : "https://a/users/REDACTED?page=2&token=REDACTED"))
+    #expect(seen.request.method == "BREW")
+    redaction.custom = { _, _ in nil }
+    redaction.makeRedactor()(&seen)
+    #expect(seen.request.url.isEmpty && seen.request.method == "_OTHER")
+    let others = [
+      seen.request.urlTemplate, seen.request.serverAddress, seen.request.clientAddress, seen.peerAddress,
+    ]
+    #expect(others == [nil, nil, nil, nil])
   }
 
   private func written(_ url: String, limit: Int) -> String {

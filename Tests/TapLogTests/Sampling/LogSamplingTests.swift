@@ -25,6 +25,10 @@ import TestSupport
     #expect(decision(sampling, .response(statusCode: 200), duration: .milliseconds(999)) == .severity)
     #expect(decision(sampling, .response(statusCode: 404)) == .severity)
     #expect(decision(LogSampling(rate: 0), .response(statusCode: 404)) == .sampling)
+    #expect(decision(LogSampling(rate: 0, slow: .zero), .response(statusCode: 200)) == nil)
+    #expect(decision(LogSampling(minimumSeverity: .warn), .response(statusCode: 404)) == nil)
+    #expect(decision(LogSampling(rate: 0, keepsFrom: .warn), .response(statusCode: 404)) == nil)
+    #expect(decision(LogSampling(rate: 0, keepsFrom: .warn), .response(statusCode: 200)) == .sampling)
   }
 
   /// Kept is a trace whose last 56 bits are at or above (1 - rate) · 2^56.
@@ -79,6 +83,22 @@ import TestSupport
     #expect(log.shutdown())
     #expect(sink.lines.count == 3)
     #expect(log.statistics.filteredLines(.severity) == 3)
+  }
+
+  @Test func `leaves out what is below the minimum severity, also of the tap's own, and keeps what is slow`()
+    throws
+  {
+    let (sink, log) = try RequestLog.collecting {
+      $0.sampling = LogSampling(slow: .seconds(1), minimumSeverity: .error)
+    }
+    for (code, seconds) in [(200, 0), (404, 0), (503, 0), (200, 1)] {
+      log.requestEnded(with(.bare(.response(statusCode: code))) { $0.duration = .seconds(seconds) })
+    }
+    log.queueIsHeld(1, for: .seconds(6))
+    log.requestsAreUnfinished(1)
+    #expect(log.shutdown())
+    #expect(sink.lines.count == 2)
+    #expect(log.statistics.filteredLines(.severity) == 4)
   }
 
   @Test func `keeps 100 lines of requests that wait in a minute, and counts the others`() {

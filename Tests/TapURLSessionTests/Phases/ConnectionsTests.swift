@@ -49,6 +49,7 @@ import TestSupport
     try await observer.waitForEnds(ended + 1)
     let observation = try #require(observer.ended.last)
     #expect(observation.openedConnections == 1 && observation.roundTrip != nil, "\(observation)")
+    #expect(observation.retransmittedSegments != nil)
     #expect(unknown.value == 0)
   }
 
@@ -154,6 +155,59 @@ import TestSupport
     let before = with(TCPInfo()) { $0.retransmittedSegments = 3 }
     let now = with(TCPInfo()) { $0.retransmittedSegments = 5 }
     #expect(TCPInfo.Reading(info: now, previous: before).retransmittedSegments == 2)
+    #expect(TCPInfo.Reading(info: before, previous: now).retransmittedSegments == 0)
+  }
+
+  @Test func `of a transfer without a connection no socket is looked for`() throws {
+    let (connections, sockets) = (Connections(), try SocketPair())
+    let changes: [(inout TransferInfo) -> Void] = [
+      { $0.preTransfer = 0 }, { $0.localPort = nil }, { $0.localPort = 0 }, { $0.peer = nil },
+    ]
+    for change in changes {
+      var looks = 0
+      _ = connections.read(with(Self.transfer(over: sockets.client), change), at: .now) { _ in
+        looks += 1
+        return sockets.client
+      }
+      #expect(looks == 0)
+    }
+  }
+
+  /// Its previous reading may be of another one.
+  @Test func `of a connection whose socket was not found nothing is known before`() throws {
+    let (connections, sockets) = (Connections(), try SocketPair())
+    func read(isNew: Bool, finds descriptor: Int32?) -> Connections.Result {
+      // A port of none: the socket is looked for each time.
+      let transfer = with(Self.transfer(over: sockets.client, isNew: isNew)) { $0.localPort = 1 }
+      return connections.read(transfer, at: .now) { _ in descriptor }
+    }
+    guard case .read = read(isNew: true, finds: sockets.client),
+      case .unknown = read(isNew: false, finds: nil),
+      case .read(let reading) = read(isNew: false, finds: sockets.client)
+    else {
+      Issue.record("what is found is not read")
+      return
+    }
+    #expect(reading.previous == nil && reading.retransmittedSegments == nil)
+  }
+
+  /// A Foundation whose session has no property that is known.
+  @Test func `where no socket can be found the connection is counted, and the rest is known`() async throws {
+    let loaderClass = try #require(TapContext.nativeHTTP)
+    let layout = try #require(FoundationLayout(loader: loaderClass, session: NSObject.self))
+    let session = URLSession(configuration: .ephemeral)
+    #expect(layout.isUsed(session))
+    var configuration = tap.configuration
+    configuration.curl = CurlInfo(of: loaderClass, layout: layout)
+    let (other, observer) = URLSessionTap.observed(configuration: configuration)
+    let origin = try Origin { _ in [.response(body: [1])] }
+    other.install(on: session, client: "test")
+    _ = try await session.data(from: origin.url())
+    session.finishTasksAndInvalidate()
+    let observation = try await observer.end()
+    #expect(observation.peerAddress == "127.0.0.1" && observation.timings[.processing] != nil)
+    #expect(observation.roundTrip == nil && observation.retransmittedSegments == nil)
+    #expect(unknown.value == 1)
   }
 
   @Test func `a connection is read once in a second, and at each end once a body went over it`() throws {
@@ -198,7 +252,8 @@ import TestSupport
   @Test func `connections beyond a thousand make room`() throws {
     let (connections, sockets) = (Connections(), try SocketPair())
     var known = 0
-    for port in Array(1...1_025) + [1] {
+    // The first again before, and after.
+    for port in [1, 2, 1] + Array(3...1_025) + [1] {
       let transfer = with(Self.transfer(over: sockets.client, isNew: port > 1)) { $0.localPort = port }
       if case .read(let reading) = connections.read(transfer, at: .now, socket: { _ in sockets.client }),
         reading.previous != nil
@@ -206,7 +261,7 @@ import TestSupport
         known += 1
       }
     }
-    #expect(known == 1_024)
+    #expect(known == 1_025)
   }
 
   /// A kernel's clock cannot have begun before the transfer.
@@ -228,6 +283,10 @@ import TestSupport
       !agrees { info, _ in info.receivedBytes = 99 } && !agrees { info, _ in info.receivedSegments = 0 })
     // Without a response nothing has been received.
     #expect(agrees { ($0.receivedBytes, $0.receivedSegments, $1.statusCode) = (0, 0, 0) })
+    #expect(agrees { info, _ in info.receivedBytes = 100 } && agrees { info, _ in info.state = 11 })
+    #expect(!agrees { ($0.receivedBytes, $1.receivedBytes) = (0, 0) })
+    // An older kernel does not count.
+    #expect(agrees { info, _ in (info.receivedBytes, info.receivedSegments) = (nil, nil) })
     #expect(agrees { ($0.sinceDataReceived, $1.statusCode) = (.max, 0) })
     // The kernel's clock is as fine as its tick. libcurl's total may be longer than the tap's time.
     #expect(agrees { info, _ in info.sinceDataSent = 1_000_000_000 + TCPInfo.resolution })
@@ -235,6 +294,9 @@ import TestSupport
     #expect(agrees { ($0.sinceDataSent, $1.total) = (1_100_000_000, 1_100_000_000) })
     var (info, transfer) = (TCPInfo(), TransferInfo())
     (info.roundTrip, transfer.elapsed) = (20_000_000, 20_000_000)
+    info.discardUnknown(in: transfer)
+    #expect(info.roundTrip != nil)
+    info.roundTrip = 20_000_000 + TCPInfo.resolution
     info.discardUnknown(in: transfer)
     #expect(info.roundTrip != nil)
     info.roundTrip = 20_000_001 + TCPInfo.resolution

@@ -10,6 +10,9 @@ enum KernelAnswer: Int, CaseIterable, Codable, Sendable {
 
   /// Whether nothing of it can be used.
   var isUseless: Bool { self != .honest && self != .noClock && self != .noRoundTrip }
+
+  /// Whether a new socket is known, and what is said of a response cannot be.
+  var isContradiction: Bool { self == .stateAndTimes || self == .noSegments }
 }
 
 /// Stands before libc's for the whole test program: what it says of a connection is changed where a test asks
@@ -67,7 +70,11 @@ func getsockoptOfSandbox(
         default: [.think(200), .response(body: [1])]
         }
       }
-      let (tap, observer) = URLSessionTap.observed()
+      let (unknown, reports) = (try Registry().counter("unknown_total", help: "Unknown."), Counter())
+      var configuration = URLSessionTap.Configuration()
+      configuration.unknownConnections = unknown
+      configuration.reportDisbelief = { if $0 === Witness.kernel { _ = reports.next() } }
+      let (tap, observer) = URLSessionTap.observed(configuration: configuration)
       let base = URLSessionConfiguration.ephemeral
       base.httpMaximumConnectionsPerHost = 1
       // Of a session with older tasks, none is known not to have waited.
@@ -121,6 +128,11 @@ func getsockoptOfSandbox(
         }
       }
       #expect(TCPInfo.isUsed == !answer.isUseless)
+      // Nothing is asked any more of one that is not believed. Garbage may be anything.
+      if answer != .garbage {
+        #expect(unknown.value == (answer.isContradiction ? 3 : 0))
+        #expect(reports.next() == (answer.isContradiction ? 1 : 0))
+      }
       origin.stop()
     }
   }

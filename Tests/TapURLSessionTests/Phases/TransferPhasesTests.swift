@@ -78,6 +78,14 @@ import TestSupport
       "libcurl counts one twice", [.processing: 299_950, .local: 150], total: 801_000
     ) { $0.queue = 900_000 },
     Case(
+      "a wait of a millisecond",
+      [.queue: 1_000, .processing: 299_950, .transfer: 1_000, .local: 150], firstByte: 301_100, total: 302_000
+    ) { $0.queue = 1_000 },
+    Case(
+      "less than a millisecond is none",
+      [.processing: 299_950, .transfer: 1_001, .local: 1_149], firstByte: 301_099, total: 302_000
+    ) { $0.queue = 999 },
+    Case(
       "no connection was waited for", [.processing: 299_950, .transfer: 1_000, .local: 5_150],
       firstByte: 305_100, total: 306_000
     ) { ($0.queue, $0.hadFreeConnection) = (5_000, true) },
@@ -146,6 +154,10 @@ import TestSupport
       transfer.total = 127_905
       transfer.end = .failed
       transfer.hadFreeConnection = true
+    },
+    Case("what libcurl never began", [:]) { transfer in
+      transfer = TransferInfo()
+      transfer.end = .failed
     },
     Case("a name, or a wait", [.local: 100]) { transfer in
       transfer = TransferInfo()
@@ -377,12 +389,16 @@ import TestSupport
     Case("one by HTTP/2", [.local: 150], upload: 200, kernel: tcp(sent: 300, segments: 1), version: .http2),
     Case("one that nothing is known of", [.local: 150], upload: 200),
     Case(
-      "one of which all may have been sent again", [.local: 150], upload: 60_000,
+      "one of which all may have been sent again", [.local: 150], upload: 65_536,
       total: 801_000, kernel: tcp(sent: 300, segments: 1, retransmitted: 1), isFree: true),
     Case(
       "a long one, partly sent again", [.upload: 500_950, .processing: 300_000, .transfer: 0, .local: 150],
-      firstByte: 801_100, upload: 9_000_000, total: 801_000,
+      firstByte: 801_100, upload: 65_537, total: 801_000,
       kernel: tcp(sent: 300, segments: 1, retransmitted: 1), isFree: true),
+    Case(
+      "one on a connection of which nothing was read before",
+      [.upload: 500_950, .response: 300_000, .local: 150], upload: 9_000_000, total: 801_000,
+      kernel: tcp(sent: 300, segments: 1, knowsPrevious: false), isFree: true),
     Case(
       "a short one that was sent again", [.processing: 300_950, .transfer: 0, .local: 150],
       firstByte: 301_100, upload: 200, kernel: tcp(sent: 296, segments: 1, retransmitted: 1)),
@@ -587,25 +603,72 @@ import TestSupport
     #expect(found.values.reduce(0, +) <= transfer.elapsed / 1_000)
   }
 
+  /// Numbers that are not in any unit: libcurl's, and what they are from the turn on.
+  private static let counted: [(TransferInfo, TransferInfo)] = {
+    func info(
+      queue: Int64?, look: Int64 = 0, connect: Int64 = 0, tls: Int64 = 0, ready: Int64 = 0,
+      sent: Int64? = nil, first: Int64 = 0, resend: Int64 = 0
+    ) -> TransferInfo {
+      var info = TransferInfo()
+      (info.queue, info.nameLookup, info.connect, info.appConnect) = (queue, look, connect, tls)
+      (info.preTransfer, info.postTransfer, info.startTransfer) = (ready, sent, first)
+      info.resend = resend
+      return info
+    }
+    let (none, nothing) = (info(queue: nil, look: 15, ready: 65), info(queue: 9))
+    return [
+      (
+        info(queue: 10, look: 15, connect: 30, tls: 60, ready: 65, sent: 80, first: 100),
+        info(queue: 10, look: 5, connect: 20, tls: 50, ready: 55, sent: 70, first: 90)
+      ),
+      // On a connection that was open, without a look-up.
+      (info(queue: 10, ready: 15, first: 20), info(queue: 10, ready: 5, first: 10)),
+      // The wait twice.
+      (info(queue: 90, look: 50, ready: 60, first: 70), info(queue: 49, look: 1, ready: 11, first: 21)),
+      (none, none), (nothing, nothing),
+      // Of a second attempt.
+      (
+        info(queue: 30, connect: 5, tls: 15, ready: 25, resend: 20),
+        info(queue: 10, connect: 5, tls: 15, ready: 25, resend: 20)
+      ),
+      (info(queue: 7, connect: 5, ready: 25, resend: 9), info(queue: 7, connect: 5, ready: 25, resend: 9)),
+      (info(queue: 7, connect: 5, ready: 3, resend: 9), info(queue: 0, connect: 5, ready: 3, resend: 9)),
+    ]
+  }()
+
+  @Test func `times are counted from the turn`() {
+    for (said, expected) in Self.counted { #expect(with(said) { $0.countFromTurn() } == expected) }
+  }
+
   @Test func `what an older kernel does not fill is absent`() throws {
     var bytes = [UInt8](repeating: 0, count: 160)
     func set(_ value: UInt32, at offset: Int) {
       withUnsafeBytes(of: value) { source in bytes.replaceSubrange(offset..<offset + 4, with: source) }
     }
-    bytes[0] = 1
+    bytes[0] = 8
     set(300, at: 44)
     set(12, at: 52)
     set(3, at: 100)
     set(900, at: 128)
+    set(70, at: 144)
     set(40_700, at: 148)
     set(8, at: 152)
-    let whole = try #require(bytes.withUnsafeBytes { TCPInfo($0) })
-    #expect(whole.isEstablished && whole.receivedBytes == 900)
-    #expect(whole.sinceDataSent == 300_000_000 && whole.sinceDataReceived == 12_000_000)
-    #expect(whole.retransmittedSegments == 3 && whole.roundTrip == 40_700_000 && whole.receivedSegments == 8)
-    let older = try #require(bytes.withUnsafeBytes { TCPInfo(UnsafeRawBufferPointer(rebasing: $0[..<104])) })
-    #expect(older.retransmittedSegments == 3 && older.roundTrip == nil && older.receivedSegments == nil)
-    #expect(bytes.withUnsafeBytes { TCPInfo(UnsafeRawBufferPointer(rebasing: $0[..<100])) } == nil)
+    func info(_ count: Int) -> TCPInfo? {
+      bytes.withUnsafeBytes { TCPInfo(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+    }
+    var expected = TCPInfo()
+    (expected.state, expected.retransmittedSegments, expected.receivedSegments) = (8, 3, nil)
+    (expected.sinceDataSent, expected.sinceDataReceived) = (300_000_000, 12_000_000)
+    #expect(info(104) == expected && info(135) == expected && info(103) == nil)
+    expected.receivedBytes = 900
+    #expect(info(136) == expected && info(147) == expected)
+    expected.unsentBytes = 70
+    #expect(info(148) == expected && info(151) == expected)
+    expected.roundTrip = 40_700_000
+    #expect(info(152) == expected && info(155) == expected)
+    expected.receivedSegments = 8
+    #expect(info(156) == expected && info(160) == expected)
+    #expect(!expected.isEstablished && TCPInfo().isEstablished)
     // As long as none is measured, and where none ever is.
     for none in [UInt32.max, 0] {
       set(none, at: 148)
@@ -624,6 +687,11 @@ import TestSupport
     #expect(!count.leave(at: instants[4], since: instants[0]))
     #expect(!count.leave(at: instants[5], since: instants[4]))
     #expect(count.leave(at: instants[5], since: instants[5]))
+    // The least limit is that of all.
+    let several = TransferCount()
+    several.enter(limit: 1, at: instants[0])
+    several.enter(limit: 2, at: instants[0])
+    #expect(!several.leave(at: instants[1], since: instants[0]))
     // 0 is no limit.
     let unlimited = TransferCount()
     unlimited.enter(limit: 0, at: instants[0])

@@ -107,6 +107,21 @@ import TestSupport
       earliest <= firstByte && firstByte <= received - resumed, "\(earliest), \(firstByte) of \(observation)")
   }
 
+  /// Its length is unknown, so nobody knows whether all of it has gone.
+  @Test func `a stream that is cancelled has what has been sent, and ends in no phase`() async throws {
+    let (arrived, over) = (Gate(), Gate())
+    let origin = try Origin { _ in [.signal(arrived), .hold(over)] }
+    defer { over.open() }
+    let request = with(URLRequest(url: origin.url())) { $0.httpMethod = "POST" }
+    var exchange = Exchange(kind: .uploadStream, style: .sessionDelegate, request: request)
+    (exchange.interruption, exchange.isDue, exchange.goOn) = (.cancel, arrived, over)
+    _ = try await exchange.run(tap.sessionConfiguration(from: .ephemeral, client: "test"))
+    let observation = try await observer.end()
+    #expect(observation.end == .cancelled && observation.cutOffPhase == nil)
+    #expect(observation.requestBodySize == Int64(exchange.uploadBody.count))
+    #expect(observation.responseBodySize == nil)
+  }
+
   /// Head and body come in one segment, and the close ends the response long after it.
   @Test(arguments: [Way(kind: .data, style: .async), Way(kind: .uploadData, style: .sessionDelegate)])
   func `what the server waits with its close is transfer`(way: Way) async throws {

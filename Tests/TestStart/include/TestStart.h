@@ -5,3 +5,7 @@ void refuse_threads(int count);
 
 /// The bytes that malloc has given out, in all of its arenas. 0 where the C library does not tell.
 size_t memory_in_use(void);
+
+/// Refuses the next connections that an endpoint accepts with EMFILE, as a process without descriptors does; a negative count refuses
+/// all.
+void refuse_connections(int count);

@@ -1,0 +1,107 @@
+import TestSupport
+
+@testable import SessionTap
+
+/// What a tap makes its parts of.
+@Suite struct TapPartsTests {
+  @Test func `a metric's name that the app has taken is an error of the metrics`() async throws {
+    let registry = Registry()
+    _ = try registry.gauge("session_tap_unknown_connections_total", help: "The app's own.")
+    let error = #expect(throws: TapError.self) { try Tap(.test(), registry: registry) }
+    #expect(error?.code == .metrics && error?.underlying is RegistryError)
+    let tap = try Tap(.test())
+    _ = try tap.registry.gauge("session_tap_pushes_total", help: "The app's own.")
+    let gateway = try PushGateway("http://127.0.0.1:1", job: "test")
+    let pushed = await #expect(throws: TapError.self) { try await tap.push(to: gateway) }
+    #expect(pushed?.code == .metrics && pushed?.underlying is RegistryError)
+  }
+
+  @Test func `what the tap could not read is counted from the start`() throws {
+    let tap = try Tap(.test())
+    #expect(tap.registry.value(ofSeries: "session_tap_unknown_connections_total") == 0)
+    for witness in ["libcurl", "kernel"] {
+      let series = "session_tap_contradictions_total{witness=\"\(witness)\"}"
+      #expect(tap.registry.value(ofSeries: series) != nil)
+    }
+  }
+
+  @Test func `where nothing tells of transfers, a metric and the log say so`() throws {
+    let tap = try Tap(.test(log: .memory) { ($0.sessions.curl, $0.servesLog) = (nil, true) })
+    let labels = #"connection_info="none",transfer_info="none",version="\#(BuildInfo.version)""#
+    #expect(tap.registry.value(ofSeries: "session_tap_build_info{\(labels)}") == 1)
+    let log = try #require(tap.requestLog)
+    #expect(log.flush())
+    #expect(log.recentText.contains("libcurl tells nothing of transfers on this toolchain"))
+    #expect(log.recentText.contains(#""severity":"WARN""#))
+  }
+
+  @Test func `a source that is used no more is named in the log`() throws {
+    let configuration = Tap.Configuration.test()
+    let log = try RequestLog(
+      to: .memory, configuration: with(RequestLog.Configuration()) { $0.recentLineLimit = 10 })
+    let report = try #require(configuration.makeSessions(log: log).reportDisbelief)
+    report(.kernel)
+    #expect(log.flush())
+    let message =
+      "what kernel says of transfers contradicts what else is known of them: "
+      + "it is not used in this process any more"
+    #expect(log.recentText.contains("\"message\":\"\(message)\""))
+    #expect(log.recentText.contains(#""severity":"WARN""#))
+  }
+
+  @Test func `a session has the app's configuration, delegate and queue`() throws {
+    let tap = try Tap(.test())
+    let (delegate, queue) = (CompletionDelegate(), OperationQueue())
+    let configuration = with(URLSessionConfiguration.ephemeral) { $0.httpMaximumConnectionsPerHost = 3 }
+    let session = tap.session(
+      client: "c", configuration: configuration, delegate: delegate, delegateQueue: queue)
+    #expect(session.configuration.httpMaximumConnectionsPerHost == 3)
+    #expect(session.delegate === delegate)
+    #expect(session.delegateQueue === queue)
+    session.invalidateAndCancel()
+  }
+
+  @Test(arguments: [(true, true), (true, false), (false, true)])
+  func `a history is kept for a page alone`(hasEndpoint: Bool, isWanted: Bool) throws {
+    let tap = try Tap(
+      .test { configuration in
+        if !hasEndpoint { configuration.endpoint = nil }
+        configuration.keepsPageHistory = isWanted
+      })
+    let history = tap.recorder.history(of: .outbound)
+    #expect((history != nil) == (hasEndpoint && isWanted))
+  }
+
+  @Test func `a tracer is asked all that the tap is to know`() throws {
+    struct Tracer: RequestTracer {
+      let traces = (0..<4).map { _ in TraceContext.random() }
+
+      var currentTrace: TraceContext? { traces[0] }
+      func beginClientSpan() -> TraceContext { traces[1] }
+      func beginClientSpan(in parent: TraceContext) -> TraceContext {
+        parent == traces[0] ? traces[2] : traces[1]
+      }
+      func beginServerSpan(method: String, headers: (String) -> String?) -> TraceContext {
+        method == "PUT" && headers("a") == "b" ? traces[3] : traces[0]
+      }
+      func requestEnded(_ observation: RequestObservation) {}
+    }
+    let made = Tracer()
+    let configuration = Tap.Configuration.test { $0.tracer = made }
+    let tracer = try #require(configuration.makeTracer())
+    let served = tracer.beginServerSpan(method: "PUT") { $0 == "a" ? "b" : nil }
+    let asked = [
+      tracer.currentTrace, tracer.beginClientSpan(), tracer.beginClientSpan(in: made.traces[0]), served,
+    ]
+    #expect(asked.compactMap { $0 } == made.traces)
+  }
+
+  @Test func `the checks of the configuration are asked for readiness, with those of later`() async throws {
+    let tap = try Tap.start(.test { $0.readinessChecks = ["b": { "down" }, "a": { nil }] })
+    tap.readiness.add("c") { nil }
+    let answer = try await tap.get("/readyz")
+    #expect(answer.hasPrefix("HTTP/1.1 503 "))
+    #expect(answer.hasSuffix("\r\n\r\nnot ready\na: ok\nb: down\nc: ok\n"))
+    await tap.shutdown()
+  }
+}

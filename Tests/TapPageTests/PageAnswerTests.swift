@@ -1,0 +1,98 @@
+import TapEndpoint
+import TapPage
+import TestSupport
+
+/// What the page is and what it reads of waits, without a browser.
+@Suite struct PageAnswerTests {
+  @Test(arguments: [("/", "text/html"), ("/page.css", "text/css"), ("/page.js", "text/javascript")])
+  func `no file of the page is kept, framed or open to other sites`(path: String, type: String) async throws {
+    let answer = try await PageContent.answer(to: path)
+    let headers = answer.headers.fields.map { "\($0.name): \($0.value)" }
+    let policy =
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "
+      + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    #expect(
+      headers == [
+        "Content-Type: \(type); charset=utf-8", "Cache-Control: no-store", "X-Content-Type-Options: nosniff",
+        "Vary: Accept-Encoding", "Content-Security-Policy: \(policy)", "X-Frame-Options: DENY",
+        "Referrer-Policy: no-referrer", "Cross-Origin-Opener-Policy: same-origin",
+        "Cross-Origin-Resource-Policy: same-origin",
+        "Permissions-Policy: camera=(), geolocation=(), microphone=()",
+      ])
+  }
+
+  private final class Source: RequestProgressSource {
+    let progress: RequestProgress
+
+    init(_ progress: RequestProgress) { self.progress = progress }
+
+    func look(then done: @escaping @Sendable () -> Void) { done() }
+  }
+
+  private static func recorder(made: Duration?, served: Duration?) throws -> RequestRecorder {
+    try RequestRecorder(
+      registry: Registry(), outbound: with(RequestConfiguration()) { $0.waitingLimit = made },
+      inbound: with(RequestConfiguration()) { $0.waitingLimit = served }, consumers: [])
+  }
+
+  private static func json(_ recorder: RequestRecorder, at now: Instant) -> String {
+    String(decoding: PageWaits(recorder).json(at: now), as: UTF8.self)
+  }
+
+  @Test func `has what is known of a wait in either direction, and no address`() throws {
+    let recorder = try Self.recorder(made: .seconds(1), served: .milliseconds(2_500))
+    let (start, time) = (Instant.now, Timestamp(nanosecondsSinceEpoch: 1_763_717_400_123_456_789))
+    let activity = start.advanced(by: .seconds(30))
+    let source = Source(
+      with(RequestProgress(wait: .body, statusCode: 206, lastActivity: activity)) {
+        ($0.requestBodySize, $0.responseBodySize) = (7, 4_000)
+      })
+    let made = RequestRecord(
+      RequestDescription(
+        client: "payments", method: "BREW", url: "https://a/42", serverAddress: "a", serverPort: 443,
+        urlTemplate: "/users/{id}"), recorder: recorder, progress: source)
+    let served = RequestRecord(
+      RequestDescription(
+        direction: .inbound, client: "none", method: "GET", url: "/42", serverAddress: "b", serverPort: 80,
+        urlTemplate: "/carts/{id}"), recorder: recorder, progress: source)
+    let later = start.advanced(by: .seconds(1))
+    made.begin(at: start, time: time)
+    served.begin(at: later, time: time)
+    let known =
+      #""waiting_for":"body","idle_s":12.0,"http.request.body.size":7,"http.response.body.size":4000"#
+    let lines = [
+      #""event":"http.client.request.waiting","client.name":"payments","http.request.method":"_OTHER","#
+        + #""url.template":"/users/{id}","server.address":"a","server.port":443,"#
+        + #""http.response.status_code":206,"duration_s":42.0,"#,
+      #""event":"http.server.request.waiting","http.request.method":"GET","http.route":"/carts/{id}","#
+        + #""http.response.status_code":206,"duration_s":41.0,"#,
+    ]
+    let oldest = zip([start, later], lines).map { start, line in
+      #"{"id":"\#(start.nanoseconds)","start_us":1763717400123456,"line":{\#(line)\#(known)}}"#
+    }
+    let json = Self.json(recorder, at: start.advanced(by: .seconds(42)))
+    let head = #"{"limit_s":{"made":1.0,"served":2.5},"held_s":0.0,"count":2,"unstarted":0,"oldest":["#
+    #expect(json == "\(head)\(oldest.joined(separator: ","))]}\n")
+    withExtendedLifetime((made, served)) {}
+  }
+
+  @Test func `has no limit of a direction whose waits are not reported`() throws {
+    let recorder = try Self.recorder(made: nil, served: .seconds(1))
+    let made = recorder.outbound.begin(client: "c", method: "GET", url: "https://a/")
+    let json = Self.json(recorder, at: Instant.now.advanced(by: .seconds(60)))
+    let expected = #"{"limit_s":{"served":1.0},"held_s":0.0,"count":0,"unstarted":0,"oldest":[]}"#
+    #expect(json == expected + "\n")
+    withExtendedLifetime(made) {}
+  }
+
+  @Test func `counts what URLSession has not started`() throws {
+    let recorder = try Self.recorder(made: .seconds(1), served: nil)
+    let taken = (0..<3).map { number in
+      RequestRecord(RequestDescription(client: "\(number)", method: "GET"), recorder: recorder)
+    }
+    let json = Self.json(recorder, at: Instant.now.advanced(by: .seconds(60)))
+    #expect(json.hasPrefix(#"{"limit_s":{"made":1.0},"held_s":0.0,"count":3,"unstarted":3,"oldest":[{"#))
+    #expect(json.ranges(of: #""waiting_for":"start""#).count == 3)
+    withExtendedLifetime(taken) {}
+  }
+}
