@@ -64,6 +64,7 @@ import TestSupport
     }
   }
 
+  /// Those that wait for it have the places of scrapes, a quarter of the connections. Others would find none.
   @Test func `a file system that hangs holds up no request but those that need its credentials`() async throws
   {
     let hangs = Atomic(false)
@@ -80,25 +81,32 @@ import TestSupport
       return Array("token\n".utf8)
     }
     let routes: [EndpointRoute] = [.liveness(), try .metrics(of: Registry())]
-    try await withEndpoint(
-      routes: routes, limits: { $0.answerTimeout = .seconds(3600) }, access: access
-    ) { port in
+    let limits = { (limits: inout Endpoint.Configuration.Limits) in
+      (limits.answerTimeout, limits.connections) = (.seconds(3600), 8)
+    }
+    try await withEndpoint(routes: routes, limits: limits, access: access) { port in
       hangs.store(true, ordering: .relaxed)
-      var clients: [RawClient] = []
-      // What was read at the start is valid for a second.
-      try await Poll.until("a reading") {
+      let answers = EventQueue<String>()
+      func scrape() throws -> RawClient {
         let client = try RawClient(port: port)
         client.send("GET /metrics HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer token\r\n\r\n")
-        clients.append(client)
-        return isReading.isOpen
+        return client
       }
+      // What was read at the start is valid for a second.
+      let start = ContinuousClock.now
+      try await Poll.until("the next second") { start.duration(to: .now) > .seconds(1) }
+      let first = try scrape()
+      try await isReading.wait()
+      let clients = try (0..<4).map { _ in try scrape() }
+      for client in clients {
+        Task { answers.send(await client.receive(until: "\r\n\r\n")) }
+      }
+      for _ in 0..<3 { #expect(try await answers.next("a refusal").hasPrefix("HTTP/1.1 503 ")) }
       #expect(try await RawClient.status("/healthz", port: port) == "200")
       #expect(!isRead.isOpen)
-      clients.removeLast().reset()
+      first.reset()
       release.open()
-      for client in clients {
-        #expect(await client.receive(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200 "))
-      }
+      #expect(try await answers.next("an answer").hasPrefix("HTTP/1.1 200 "))
     }
   }
 

@@ -23,7 +23,7 @@ final class Connection {
   }
 
   /// The request that waits until the files of credentials are read.
-  var unauthenticated: (request: EndpointRequest, id: UInt64)?
+  var unauthenticated: (request: EndpointRequest, id: UInt64, isScrape: Bool)?
   /// The request that has a place among those in flight.
   var place: Place?
   /// The body that is being sent, and whether it is a scrape's.

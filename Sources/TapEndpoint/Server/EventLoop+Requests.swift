@@ -12,7 +12,12 @@ extension EventLoop {
 
   func handle(_ request: EndpointRequest, _ id: UInt64, on connection: Connection, at time: EventTime) {
     if let authenticator, authenticator.isOutdated(for: request, at: time.instant) {
-      connection.unauthenticated = (request, id)
+      let route = router.route(for: request)
+      if let reason = lackOfPlaces(at: route) {
+        route.scrapes?.refused()
+        return connection.state.answer(.refusal(503, reason), to: id, at: time)
+      }
+      connection.unauthenticated = (request, id, isScrape: route.scrapes != nil)
       return readCredentials(of: authenticator.files)
     }
     route(request, id, on: connection, at: time)
@@ -67,7 +72,7 @@ extension EventLoop {
     authenticator?.take(credentials, readAt: start)
     let time = clock.now()
     for connection in connections.open.values {
-      guard let (request, id) = exchange(&connection.unauthenticated, with: nil) else { continue }
+      guard let (request, id, _) = exchange(&connection.unauthenticated, with: nil) else { continue }
       if connection.state.isCurrent(id) { route(request, id, on: connection, at: time) }
       advance(connection)
     }
@@ -78,7 +83,10 @@ extension EventLoop {
     // A quarter of the connections for scrapes, which share gatherings, and at most half for others, so that
     // requests that hang leave some to scrapes and probes.
     let limit = isScrape ? connections.maximum / 4 : min(limits.requestsInFlight, connections.maximum / 2)
-    if loads[isScrape]?.requests ?? 0 >= max(limit, 1) {
+    // Those that wait for credentials take places, too: the file system of these may hang.
+    let waiting =
+      isReadingCredentials ? connections.open.values.count { $0.unauthenticated?.isScrape == isScrape } : 0
+    if (loads[isScrape]?.requests ?? 0) + waiting >= max(limit, 1) {
       return "too many \(isScrape ? "scrapes" : "requests") are being answered"
     }
     // Those of requests that are over, too: what never returns would take memory without a bound.
