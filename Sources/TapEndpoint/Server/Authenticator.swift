@@ -41,17 +41,19 @@ struct Authenticator: Sendable {
     if files.isEmpty { return nil }
     credentials = []
     for file in files {
-      var cause = "no line has any"
+      let cause: String
       do {
-        credentials.append(try file.credentials())
+        if let secrets = try file.credentials() {
+          credentials.append(secrets)
+          continue
+        }
+        cause = "no line has any"
       } catch {
         cause = (error as? System.Failure)?.text ?? "\(error)"
       }
-      guard credentials.last.flatMap({ $0 }) != nil else {
-        throw EndpointError(
-          .noCredentials,
-          "no credentials: \(file.path): \(cause) (write one a line, and let this process read the file)")
-      }
+      throw EndpointError(
+        .noCredentials,
+        "no credentials: \(file.path): \(cause) (write one a line, and let this process read the file)")
     }
   }
 

@@ -20,7 +20,7 @@ final class LogPlace: Sendable {
       // So that a system that gives no thread is noticed.
       try lines.start()
     } catch {
-      writer.closeOutput()
+      writer.close()
       throw RequestLogError(
         code: .cannotStartWriter,
         description:

@@ -87,7 +87,15 @@ final class LogWriter: Sendable {
     return (statistics, ended)
   }
 
-  func closeOutput() { output.withLock { $0.close() } }
+  /// Once: a queue that could not start has a last turn, too.
+  func close() {
+    let isFirst = state.withLock { state in
+      guard !exchange(&state.isClosed, with: true) else { return false }
+      if !state.isAbandoned { state.ended &+= 1 }
+      return true
+    }
+    if isFirst { output.withLock { $0.close() } }
+  }
 
   /// Counts a line that the queue did not take.
   func drop(isClosed: Bool) {
@@ -101,6 +109,9 @@ final class LogWriter: Sendable {
 
   /// Lines have been dropped because they were not written by the deadline.
   var hasGivenUp: Bool { state.withLock { $0.hasGivenUp } }
+
+  /// Nothing more is written.
+  private var hasEnded: Bool { state.withLock { $0.hasGivenUp || $0.isClosed } }
 
   /// Drops all lines that are pending of those that were added, while the worker is stuck. The close counts
   /// as an element of the queue, and a report of dropped lines as none that is pending.
@@ -126,7 +137,7 @@ final class LogWriter: Sendable {
       // There is no further turn for it.
     } while turn.isLast && report(in: &batch)
     turn.isDone = turn.isFlush
-    if turn.isFlush, !hasGivenUp { output.withLock { $0.flush() } }
+    if turn.isFlush, !hasEnded { output.withLock { $0.flush() } }
     if turn.isLast {
       close()
     } else {
@@ -182,14 +193,5 @@ final class LogWriter: Sendable {
       batch.append($0, severity: .warn)
     }
     return true
-  }
-
-  private func close() {
-    let isFirst = state.withLock { state in
-      guard !exchange(&state.isClosed, with: true) else { return false }
-      if !state.isAbandoned { state.ended &+= 1 }
-      return true
-    }
-    if isFirst { closeOutput() }
   }
 }

@@ -45,7 +45,8 @@ struct FileOutput: LogOutput {
       if kind == .socket {
         throw refusal("it is a socket; connect to it and give the log the descriptor, or choose another path")
       }
-      guard error == .noReader, kind == .pipe else { throw .cannotOpen(path: path, error) }
+      guard error == .noReader else { throw .cannotOpen(path: path, error) }
+      if kind != .pipe { throw refusal("it is a device that is not there; choose another path") }
     }
     if file?.kind == .blockDevice {
       close()
