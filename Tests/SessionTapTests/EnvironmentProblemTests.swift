@@ -44,6 +44,17 @@ import TestSupport
     #expect(configuration.warnings == variables.map { "\($0) is '\($1)', \(problem)" })
   }
 
+  @Test func `an address is ignored, and named, where the code sets a Unix socket`() {
+    var configuration = Tap.Configuration(environment: ["SESSION_TAP_HOST": "::1", "SESSION_TAP_PORT": "0"])
+    configuration.endpoint?.address = .unix(path: "/run/app/metrics.sock")
+    configuration.warnOfIgnoredVariables()
+    let problem = "which is ignored: the app's code sets another value"
+    #expect(
+      configuration.warnings == [
+        "SESSION_TAP_HOST is '::1', \(problem)", "SESSION_TAP_PORT is '0', \(problem)",
+      ])
+  }
+
   /// Each variable is named once, with what becomes of it.
   @Test func `a log that cannot be opened is not said to be one of the code`() throws {
     let folder = try TemporaryFolder()
@@ -83,5 +94,36 @@ import TestSupport
     configuration.endpoint?.address = .loopback(port: 2)
     #expect(!configuration.tolerates(error))
     #expect(!Tap.Configuration(environment: [name: ""]).tolerates(error))
+  }
+
+  @Test func `of two files the one without credentials is named, if a variable names it`() {
+    let names = ["SESSION_TAP_BEARER_TOKEN_FILE", "SESSION_TAP_BASIC_PASSWORD_FILE"]
+    let files = ["/a", "/a/b"]
+    var configuration = Tap.Configuration(environment: Dictionary(uniqueKeysWithValues: zip(names, files)))
+    for (name, file) in zip(names, files) {
+      let error = EndpointError(.noCredentials, "no credentials: \(file): gone")
+      #expect(configuration.advice(on: error) == "no credentials: \(file): gone; \(name) names the file")
+      #expect(configuration.tolerates(error))
+      // Only for want of credentials.
+      #expect(!configuration.tolerates(EndpointError(.system, error.description)))
+    }
+    let other = EndpointError(.noCredentials, "no credentials: /c: gone")
+    #expect(configuration.advice(on: other) == other.description && !configuration.tolerates(other))
+    // The code may name the same file for another scheme.
+    configuration.endpoint?.access.bearerTokenFile = nil
+    configuration.endpoint?.access.basicPasswordFile = "/a"
+    let error = EndpointError(.noCredentials, "no credentials: /a: gone")
+    #expect(configuration.advice(on: error) == error.description && !configuration.tolerates(error))
+  }
+
+  @Test func `an error has advice only where a setting is the remedy`() {
+    let configuration = Tap.Configuration(environment: [:])
+    let codes: [EndpointError.Code] = [
+      .addressNotAvailable, .permissionDenied, .invalidConfiguration, .tooManyOpenFiles, .system,
+    ]
+    for code in codes {
+      let error = EndpointError(code, "no")
+      #expect(configuration.advice(on: error) == "no" && !configuration.tolerates(error))
+    }
   }
 }

@@ -14,6 +14,15 @@ import TestSupport
     #expect(configuration.traceSamplingRate == 0)
     #expect(configuration.shutdownTimeout == .seconds(5))
     #expect(configuration.addressRetryInterval == .seconds(1))
+    #expect(configuration.exemplars == .sampled)
+    let methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY"]
+    #expect(configuration.knownMethods == methods)
+    // What is set to nothing counts as not set, and needs no word.
+    let names = EnvironmentVariable.all.map(\.name)
+    let empty = Tap.Configuration(environment: Dictionary(uniqueKeysWithValues: names.map { ($0, "") }))
+    #expect(empty.warnings == [] && empty.assignments.isEmpty)
+    #expect(empty.endpoint?.address == .loopback(port: 9464) && empty.log == nil)
+    #expect(empty.knownMethods == methods && empty.logging.rotation == nil)
   }
 
   @Test(arguments: [
@@ -121,7 +130,8 @@ import TestSupport
   @Test(arguments: [
     ("SIZE", "0"), ("SIZE", "-1"), ("SIZE", "1T"), ("SIZE", "M"), ("SIZE", "9223372036854775807k"),
     ("INTERVAL", "0"), ("INTERVAL", "1.5"), ("INTERVAL", "9223372036854775807d"), ("KEEP", "-1"),
-    ("KEEP", "5k"), ("KEEP", "5"),
+    ("KEEP", "5k"), ("KEEP", "5"), ("SIZE", "1K"), ("SIZE", "1 M"), ("SIZE", "0G"), ("INTERVAL", "1M"),
+    ("INTERVAL", "s"), ("INTERVAL", "1 d"),
   ])
   func `a rotation that is none, or has no condition, is left alone and named`(name: String, value: String) {
     let name = "SESSION_TAP_LOG_ROTATION_\(name)"
@@ -139,6 +149,7 @@ import TestSupport
     ("SESSION_TAP_ROTATION_SIZE", "SESSION_TAP_LOG_ROTATION_SIZE"),
     ("SESSION_TAP_SERVICE_NAME", "OTEL_SERVICE_NAME"), ("SESSION_TAP_PROMETHEUS_PORT", "SESSION_TAP_PORT"),
     ("SESSION_TAP_KNOWN_METHODS", "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS"),
+    ("SESSION_TAP_BEARER_FILE", "SESSION_TAP_BEARER_TOKEN_FILE"),
   ])
   func `a misspelt variable is named with the right spelling`(name: String, right: String) {
     let configuration = Tap.Configuration(environment: [name: "x"])
@@ -175,6 +186,7 @@ import TestSupport
     let lines = log.recentText
     #expect(lines.contains("\(name) is '\(value)', which is ignored: the app's code sets another value"))
     #expect(lines.split(separator: "is ignored").count == 2)
+    #expect(lines.ranges(of: #""severity":"WARN""#).count == 1)
   }
 
   @Test(arguments: [nil, RequestLog.Destination.standardError, .memory])

@@ -50,6 +50,20 @@ import TestSupport
     #expect(outcome.wait(until: .now) == 1)
   }
 
+  @Test func `a thread that waits for an outcome has it at once`() async throws {
+    for number in 0..<20 {
+      let outcome = Promise<Int>()
+      let (begun, ended) = (Gate(), Gate())
+      Thread.detachNewThread {
+        begun.open()
+        if outcome.wait(until: .now.advanced(by: .seconds(3_600))) == number { ended.open() }
+      }
+      try await begun.wait("the thread")
+      outcome.fulfill(number)
+      try await ended.wait("the outcome")
+    }
+  }
+
   /// None of these ever ends, so a push that waits for its end does not either.
   @Test(arguments: Endless.allCases)
   func `ends at its deadline whatever the gateway sends`(endless: Endless) async throws {

@@ -20,6 +20,7 @@ import TestSupport
     ),
     // A letter that is equal to K, and none of ASCII.
     ("http://gw", "\u{212A}", [:], "gw:80", "http://gw/metrics/job@base64/4oSq"),
+    ("http://gw/a%2Fb/", "a", [:], "gw:80", "http://gw/a%2Fb/metrics/job/a"),
     ("http://gw:8", "..", [:], "gw:8", "http://gw:8/metrics/job@base64/Li4="),
     ("http://gw:65535", ".", [:], "gw:65535", "http://gw:65535/metrics/job@base64/Lg=="),
   ])
@@ -99,7 +100,7 @@ import TestSupport
 
   @Test(arguments: [
     ([503, 500, 200], 3, true), ([429, 408, 202], 3, true), ([400], 1, false), ([404], 1, false),
-    ([500], 5, false),
+    ([500], 5, false), ([503, 404], 2, false), ([300], 1, false), ([299], 1, true), ([501, 499], 2, false),
   ])
   func `tries again what may be over soon`(statuses: [Int], tries: Int, succeeds: Bool) async throws {
     let rest = Mutex(statuses)
@@ -117,7 +118,7 @@ import TestSupport
     #expect((error == nil) == succeeds)
     if let error {
       #expect(error.code == .push)
-      #expect(error.description == "127.0.0.1:\(origin.port) answers \(statuses[0]): because")
+      #expect(error.description == "127.0.0.1:\(origin.port) answers \(statuses.last ?? 0): because")
     }
     #expect(origin.requests.count == tries)
     // Each has the metrics of its time.
@@ -149,8 +150,13 @@ import TestSupport
   }
 
   @Test func `says that nobody is there`() async throws {
-    let closed = try ClosedPort()
-    let error = await Self.error(of: try Self.pusher(Registry(), closed.port, userinfo: "me:secret@"))
+    let (closed, isTriedAgain) = (try ClosedPort(), Gate())
+    let pusher = try Self.pusher(Registry(), closed.port, userinfo: "me:secret@") { _ in
+      isTriedAgain.open()
+      throw CancellationError()
+    }
+    let error = await Self.error(of: pusher)
+    #expect(isTriedAgain.isOpen)
     #expect(error?.code == .push)
     #expect(error?.description.hasPrefix("cannot push to 127.0.0.1:\(closed.port): ") == true)
     #expect(error?.description.contains("secret") == false)
@@ -196,6 +202,7 @@ import TestSupport
       "400: refused: 2 error(s) occurred: * first cause"
     ),
     ("HTTP/1.1 400 No\r\nContent-Length: 9\r\n\r\nrefused:\n", "400: refused:"),
+    ("HTTP/1.1 400 No\r\nContent-Length: 12\r\n\r\nfirst\rsecond", "400: first"),
   ])
   func `an answer ends where it says`(answer: String, refusal: String?) async throws {
     let end = Gate()

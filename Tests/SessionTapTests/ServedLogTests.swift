@@ -12,6 +12,7 @@ import TestSupport
   @Test func `nothing is served unless asked for`() async throws {
     let tap = try Tap.start(.test(log: .standardError))
     for path in ["/logs", "/requests"] { #expect(try await tap.get(path).hasPrefix("HTTP/1.1 404 ")) }
+    #expect(try await tap.get("/").contains("data-log=\"no\""))
     await tap.shutdown()
   }
 

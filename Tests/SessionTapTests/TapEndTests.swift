@@ -2,8 +2,17 @@ import SessionTap
 import TestSupport
 
 @Suite struct TapEndTests {
+  /// Held by the tap's recorder, which the classes of its sessions lead to.
+  private final class Held: RequestObserver {
+    let gate: Gate
+    init(_ gate: Gate) { self.gate = gate }
+    deinit { gate.open() }
+    func requestEnded(_ observation: RequestObservation) {}
+  }
+
   @Test func `a flush has recorded, delivered and written all that came before`() async throws {
     let heard = Mutex<[String]>([])
+    let log = Mutex<RequestLog?>(nil)
     struct Observer: RequestObserver {
       let heard: @Sendable (String) -> Void
       func requestEnded(_ observation: RequestObservation) { heard(observation.request.url) }
@@ -11,13 +20,22 @@ import TestSupport
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
     var configuration = Tap.Configuration.test(log: .file(path))
-    configuration.observers = [Observer { url in heard.withLock { $0.append(url) } }]
+    configuration.observers = [
+      Observer { url in
+        heard.withLock { $0.append(url) }
+        log.withLock { $0 }?.log(.info, "heard \(url)")
+      }
+    ]
     let tap = try Tap(configuration)
+    log.withLock { $0 = tap.requestLog }
     for number in 0..<10 {
       tap.inbound.begin(method: "GET", path: "/\(number)").end(statusCode: 200)
       #expect(await tap.flush(within: .seconds(100)))
       #expect(heard.withLock { $0.last } == "/\(number)")
-      #expect(try String(contentsOfFile: path, encoding: .utf8).contains("\"url.path\":\"/\(number)\""))
+      let text = try String(contentsOfFile: path, encoding: .utf8)
+      #expect(text.contains("\"url.path\":\"/\(number)\""))
+      // What an observer logs meanwhile, too.
+      #expect(text.contains("\"message\":\"heard /\(number)\""))
     }
     await tap.shutdown()
   }
@@ -62,16 +80,27 @@ import TestSupport
   }
 
   @Test func `what a check logs while the tap is shut down is in the log`() async throws {
+    /// A slow one.
+    struct Observer: RequestObserver {
+      let heard: EventQueue<String>
+      func requestEnded(_ observation: RequestObservation) {
+        poll(nil, 0, 50)
+        heard.send(observation.request.url)
+      }
+    }
+    let heard = EventQueue<String>()
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
     let (asked, mayAnswer) = (Gate(), Gate())
     var configuration = Tap.Configuration.test(log: .file(path))
     configuration.shutdownTimeout = .seconds(100)
+    configuration.observers = [Observer(heard: heard)]
     let tap = try Tap.start(configuration)
-    tap.readiness.add("work") { [log = tap.requestLog] in
+    tap.readiness.add("work") { [log = tap.requestLog, inbound = tap.inbound] in
       asked.open()
       try? await mayAnswer.wait("the shutdown to begin")
       log?.log(.info, "late")
+      inbound.begin(method: "GET", path: "/late").end(statusCode: 200)
       return nil
     }
     let client = try RawClient(#require(tap.address))
@@ -83,21 +112,18 @@ import TestSupport
     #expect(await client.receiveAll().text.hasSuffix("ready\nwork: ok\n"))
     client.reset()
     await shutdown.value
-    #expect(try String(contentsOfFile: path, encoding: .utf8).contains("\"message\":\"late\""))
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    #expect(text.contains("\"message\":\"late\"") && text.contains("\"url.path\":\"/late\""))
+    // Observers have heard of it by then.
+    let late = try await heard.next(seconds: 0, "the late request")
+    #expect(late == "/late")
   }
 
   @Test func `a tap that is released takes its parts with it`() async throws {
-    /// Held by the tap's recorder, which the classes of its sessions lead to.
-    final class Observer: RequestObserver {
-      let gate: Gate
-      init(_ gate: Gate) { self.gate = gate }
-      deinit { gate.open() }
-      func requestEnded(_ observation: RequestObservation) {}
-    }
     let released = Gate()
     let session: URLSession
     do {
-      let configuration = Tap.Configuration.test { $0.observers = [Observer(released)] }
+      let configuration = Tap.Configuration.test { $0.observers = [Held(released)] }
       session = try Tap(configuration).session(client: "orphan", configuration: .ephemeral)
     }
     try await released.wait("the release of the recorder")
@@ -105,6 +131,33 @@ import TestSupport
     _ = try? await session.data(from: #require(URL(string: "http://127.0.0.1:\(closed.port)/")))
     session.invalidateAndCancel()
     #expect(session.configuration.protocolClasses?.isEmpty == false)
+  }
+
+  @Test func `a tap that waits for its address can be released`() async throws {
+    let taken = try Origin { _ in [.close] }
+    let released = Gate()
+    do {
+      let tap = try Tap.start(
+        .test {
+          $0.endpoint?.address = .loopback(port: taken.port)
+          $0.addressRetryInterval = .milliseconds(5)
+          $0.observers = [Held(released)]
+        })
+      #expect(tap.address == nil)
+    }
+    try await released.wait("the release of the tap")
+  }
+
+  @Test func `a tap that was shut down is released without a word`() async throws {
+    let released = Gate()
+    let log: RequestLog
+    do {
+      let tap = try Tap.start(.test(log: .memory) { $0.observers = [Held(released)] })
+      log = try #require(tap.requestLog)
+      await tap.shutdown()
+    }
+    try await released.wait("the release of the tap")
+    #expect(log.statistics.droppedLines(.shutdown) == 0)
   }
 
   @Test func `at an exit without a shutdown observers get the last calls`() async throws {
@@ -228,6 +281,7 @@ import TestSupport
 
   @Test func `a signal ends all waits, also after one of them was let go`() async {
     await #expect(processExitsWith: .exitCode(7)) {
+      signal(SIGINT, SIG_IGN)
       var signals = (0..<3).map { _ in TerminationSignals() }
       try await waitForHandler(of: SIGTERM)
       signals.removeFirst()
@@ -238,6 +292,19 @@ import TestSupport
         ended.open()
       }
       try await ended.wait("the end of all waits")
+      // Each has the action again that the app gave it.
+      #expect(handler(of: SIGTERM) == 0 && handler(of: SIGINT) == 1)
+      // A wait that begins later has a signal of its own, though the others are still there.
+      let later = TerminationSignals()
+      try await waitForHandler(of: SIGTERM)
+      kill(getpid(), SIGTERM)
+      let endedLater = Gate()
+      Task {
+        await later.wait()
+        endedLater.open()
+      }
+      try await endedLater.wait("the end of the later wait")
+      withExtendedLifetime(signals) {}
       exit(7)
     }
   }

@@ -54,6 +54,16 @@ import TestSupport
     }
   }
 
+  @Test func `a shutdown takes no longer than what it waits for`() async throws {
+    let tap = try Tap.start(.test { $0.shutdownTimeout = .seconds(3_600) })
+    let isDown = Gate()
+    Task {
+      await tap.shutdown()
+      isDown.open()
+    }
+    try await isDown.wait("the shutdown")
+  }
+
   @Test func `an address in use is an error, or is waited for`() async throws {
     let first = try Tap.start(.test())
     let port = try #require(first.address?.port)
@@ -77,13 +87,16 @@ import TestSupport
     #expect(second.address == nil)
     let lines = try #require(second.requestLog)
     #expect(lines.flush(within: .seconds(10)))
-    #expect(String(decoding: lines.recent(LogQuery()), as: UTF8.self).contains("address in use"))
+    #expect(lines.recentText.contains("address in use"))
+    #expect(lines.recentText.contains(#""severity":"WARN""#))
+    #expect(!lines.recentText.contains(#""severity":"INFO""#))
     await first.shutdown()
     let address = try await Poll.until("the address") { second.address }
     #expect(try await second.get("/metrics").contains("session_tap_build_info"))
     _ = try await Poll.until("the word that it is served") {
       String(decoding: lines.recent(), as: UTF8.self).contains("the metrics are served at \(address) now")
     }
+    #expect(lines.recentText.contains(#""severity":"INFO""#))
     await second.shutdown()
     #expect(second.address == nil)
   }
@@ -137,7 +150,18 @@ import TestSupport
       return text.contains("released without a shutdown") ? text : nil
     }
     #expect(text.contains(#""severity":"WARN""#))
+    let message =
+      "the tap was released without a shutdown: its sessions are observed no more, and its metrics are not "
+      + "served (keep a reference to the tap)"
+    #expect(text.contains("\"message\":\"\(message)\""))
     session.invalidateAndCancel()
+  }
+
+  @Test func `no two causes of an error are the same`() {
+    let codes: [TapError.Code] = [
+      .metrics, .log, .endpoint, .push, .configuration, .startedBefore, .shutDown,
+    ]
+    for (index, code) in codes.enumerated() { #expect(codes.firstIndex(of: code) == index) }
   }
 
   @Test func `errors have their text where Foundation asks for it`() throws {

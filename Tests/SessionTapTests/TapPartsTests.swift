@@ -1,6 +1,9 @@
+import TapEndpoint
+import TapPage
 import TestSupport
 
 @testable import SessionTap
+@testable import TapURLSession
 
 /// What a tap makes its parts of.
 @Suite struct TapPartsTests {
@@ -23,6 +26,15 @@ import TestSupport
       let series = "session_tap_contradictions_total{witness=\"\(witness)\"}"
       #expect(tap.registry.value(ofSeries: series) != nil)
     }
+    let name = "session_tap_contradictions_total"
+    let help = "Transfers of which another source contradicted libcurl or the kernel."
+    #expect(tap.registry.text.contains("# HELP \(name) \(help)\n# TYPE \(name) counter\n"))
+    let other = "session_tap_unknown_connections_total"
+    let otherHelp = "Requests whose connection the kernel could not be asked of."
+    #expect(tap.registry.text.contains("# HELP \(other) \(otherHelp)\n# TYPE \(other) counter\n"))
+    // The sessions count in it.
+    try #require(tap.sessions.configuration.unknownConnections).increment()
+    #expect(tap.registry.value(ofSeries: other) == 1)
   }
 
   @Test func `where nothing tells of transfers, a metric and the log say so`() throws {
@@ -31,7 +43,9 @@ import TestSupport
     #expect(tap.registry.value(ofSeries: "session_tap_build_info{\(labels)}") == 1)
     let log = try #require(tap.requestLog)
     #expect(log.flush())
-    #expect(log.recentText.contains("libcurl tells nothing of transfers on this toolchain"))
+    let message =
+      "libcurl tells nothing of transfers on this toolchain: sizes come from headers, phases are unknown"
+    #expect(log.recentText.contains("\"message\":\"\(message)\""))
     #expect(log.recentText.contains(#""severity":"WARN""#))
   }
 
@@ -47,6 +61,44 @@ import TestSupport
       + "it is not used in this process any more"
     #expect(log.recentText.contains("\"message\":\"\(message)\""))
     #expect(log.recentText.contains(#""severity":"WARN""#))
+  }
+
+  @Test func `headers are collected only where the log shows some`() {
+    #expect(!Tap.Configuration.test().makeSessions(log: nil).collectsHeaders)
+  }
+
+  @Test func `no line is kept that nobody asked for`() throws {
+    let log = try #require(Tap(.test(log: .memory)).requestLog)
+    log.log(.info, "hello")
+    #expect(log.flush(within: .seconds(100)))
+    #expect(log.statistics.lines == 1 && log.recent().isEmpty)
+  }
+
+  @Test func `each direction has its own configuration`() throws {
+    let tap = try Tap.testing {
+      $0.outbound.pathTemplates = ["/made/{id}"]
+      $0.inbound.pathTemplates = ["/served/{id}"]
+    }
+    for path in ["/made/1", "/served/1"] {
+      tap.outbound.begin(client: "c", method: "GET", url: "http://a\(path)").end(statusCode: 200)
+      tap.inbound.begin(method: "GET", path: path).end(statusCode: 200)
+    }
+    let templates = tap.recordedRequests().map(\.request.urlTemplate)
+    #expect(templates == ["/made/{id}", nil, nil, "/served/{id}"])
+  }
+
+  /// What may take milliseconds, or wait for a lock or a queue.
+  @Test func `no answer of a tap's own is made on the queue of all connections`() throws {
+    let tap = try Tap(.test(log: .memory))
+    let log = try #require(tap.requestLog)
+    let routes: [EndpointRoute] = [
+      .logs(of: log), .requests(of: tap.recorder, as: log), .waits(PageWaits(tap.recorder)),
+      .history(PageHistory(tap.recorder)),
+    ]
+    for route in routes {
+      let isDeferred = if case .deferred = route.handler { true } else { false }
+      #expect(isDeferred, "\(route.path)")
+    }
   }
 
   @Test func `a session has the app's configuration, delegate and queue`() throws {

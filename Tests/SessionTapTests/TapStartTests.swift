@@ -69,6 +69,8 @@ import TestSupport
       line.hasSuffix(
         "; the address is that of configuration.endpoint, or SESSION_TAP_PORT; the app runs, and its metrics "
           + "are served as soon as that is over"))
+    let ignored = "SESSION_TAP_LOG is 'stderr', which is ignored: the app's code sets another value"
+    #expect(lines.contains("session-tap: warning: \(ignored)"))
     let last = try #require(lines.last)
     #expect(last.hasPrefix("session-tap: metrics at /tmp/tap-") && last.hasSuffix("/socket"), "\(last)")
   }
@@ -157,6 +159,7 @@ import TestSupport
     var configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG": folder("requests.jsonl")])
     (configuration.endpoint, configuration.isQuiet) = (nil, true)
     configuration.log = .file(folder("no/such/requests.jsonl"))
+    configuration.logging.fields = ["team": "web"]
     let tap = try Tap.start(configuration)
     tap.log(.info, "mine")
     await tap.shutdown()
@@ -165,6 +168,8 @@ import TestSupport
     #expect(
       lines.first?.contains("the directory first, or choose another path; SESSION_TAP_LOG is used") == true)
     #expect(lines.last?.contains("mine") == true)
+    // It is written as the code says.
+    #expect(lines.allSatisfy { $0.contains(#""team":"web""#) })
   }
 
   @Test(arguments: ["off", "/no/such/requests.jsonl"])
@@ -197,6 +202,29 @@ import TestSupport
     configuration.endpoint?.access.bearerTokenFile = "/no/such/other"
     configuration.endpoint?.access.basicPasswordFile = nil
     #expect(throws: TapError.self) { try Tap.start(configuration) }
+  }
+
+  /// As often as that takes: here three times.
+  @Test func `credentials that cannot be read yet are waited for`() async throws {
+    struct Unreadable: Error {}
+    let readings = Mutex(0)
+    var configuration = Tap.Configuration(environment: ["SESSION_TAP_BEARER_TOKEN_FILE": "/run/tokens"])
+    configuration.endpoint?.address = .loopback(port: 0)
+    configuration.endpoint?.access.readFile = { _, _ in
+      let reading = readings.withLock { count in
+        count += 1
+        return count
+      }
+      if reading <= 3 { throw Unreadable() }
+      return Array("secret\n".utf8)
+    }
+    configuration.addressRetryInterval = .milliseconds(5)
+    configuration.isQuiet = true
+    let tap = try Tap.start(configuration)
+    _ = try await Poll.until("the address") { tap.address }
+    #expect(readings.withLock { $0 } >= 4)
+    #expect(try await tap.get("/metrics").hasPrefix("HTTP/1.1 401 "))
+    await tap.shutdown()
   }
 
   @Test func `an address in code that cannot be used is an error, whatever the variables name`() {

@@ -37,6 +37,19 @@ import TestSupport
     #expect(tap.recordedRequests().map(\.request.url) == (15_000..<25_000).map { "/\($0)" })
   }
 
+  @Test func `it keeps the newest thousand lines`() throws {
+    let log = try #require(Tap.testing().requestLog)
+    for number in 0...1_000 { log.log(.info, "\(number)") }
+    #expect(log.flush(within: .seconds(100)))
+    let lines = String(decoding: log.recent(LogQuery(limit: 2_000)), as: UTF8.self)
+    #expect(lines.matches(of: /"message":"([^"]*)"/).map { String($0.1) } == (1...1_000).map { "\($0)" })
+    // Or as many as the app says.
+    let few = try #require(Tap.testing { $0.logging.recentLineLimit = 2 }.requestLog)
+    for number in 0..<3 { few.log(.info, "\(number)") }
+    #expect(few.flush(within: .seconds(100)))
+    #expect(few.recentText.matches(of: /"message":"([^"]*)"/).map { String($0.1) } == ["1", "2"])
+  }
+
   @Test func `it reads no environment`() async {
     await #expect(processExitsWith: .exitCode(7)) {
       setenv("OTEL_SERVICE_NAME", "shop", 1)

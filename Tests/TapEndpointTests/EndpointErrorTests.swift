@@ -37,4 +37,9 @@ import TestSupport
     #expect(error.code == code)
     #expect(error.description == "\(reason): 127.0.0.1:9464 (\(remedy))")
   }
+
+  @Test func `listens at OpenTelemetry's port by default, and takes each that there is`() throws {
+    #expect(Endpoint.Configuration().address == .tcp(host: "127.0.0.1", port: 9464))
+    for port in [0, 1, 65_535] { _ = try SocketAddress(.loopback(port: port)) }
+  }
 }

@@ -1,3 +1,4 @@
+import TestStart
 import TestSupport
 
 @testable import TapCore
@@ -24,5 +25,23 @@ import TestSupport
     let all = order.withLock { $0 }
     #expect(all.map(\.number) == Array(0..<8))
     #expect(Set(all.map(\.thread)).count == 1)
+  }
+
+  @Test(.needs(.program)) func `work for which there is no other thread waits for the one that works`() async
+  {
+    await #expect(processExitsWith: .success) {
+      let threads = HandlerThreads(limit: 2)
+      let (begun, goOn, done) = (Gate(), Gate(), Gate())
+      try threads.perform {
+        begun.open()
+        goOn.waitBlocking()
+      }
+      try await begun.wait("the first")
+      refuse_threads(-1)
+      try threads.perform { done.open() }
+      goOn.open()
+      try await done.wait("the second")
+      refuse_threads(0)
+    }
   }
 }

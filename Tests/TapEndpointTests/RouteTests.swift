@@ -47,6 +47,33 @@ import TestSupport
     }
   }
 
+  @Test func `describes the metrics of scrapes, and has times of creation if told so`() async throws {
+    for createdSamples in [false, true] {
+      let registry = Registry()
+      let routes = [try EndpointRoute.metrics(of: registry, createdSamples: createdSamples)]
+      try await withEndpoint(routes: routes) { port in
+        let fields = "Accept: application/openmetrics-text\r\n"
+        _ = try await RawClient.get("/metrics", port: port, fields: fields)
+        let answer = try await RawClient.get("/metrics", port: port, fields: fields)
+        let lines = answer.split(separator: "\n").map { String($0) }
+        let expected = [
+          "# HELP session_tap_scrape_duration_seconds Time from a scrape's request to its answer.",
+          "# UNIT session_tap_scrape_duration_seconds seconds",
+          "# HELP session_tap_scrapes Scrapes by the status of the answer: 503 if there were too many, "
+            + "it took too long, or too much is unsent.",
+          "# HELP session_tap_scrapes_in_flight Scrapes that wait for their answer.",
+        ]
+        #expect(Set(lines).isSuperset(of: expected))
+        let bounds = lines.filter { $0.hasPrefix("session_tap_scrape_duration_seconds_bucket{") }
+          .compactMap { line in line.split(separator: "\"").dropFirst().first.map { String($0) } }
+        let seconds: [Double?] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1]
+        #expect(bounds.dropLast().map { Double($0) } == seconds)
+        #expect(bounds.last == "+Inf")
+        #expect(lines.contains { $0.hasPrefix("session_tap_scrapes_created{") } == createdSamples)
+      }
+    }
+  }
+
   @Test(arguments: [
     ("name[]=depth", ["depth"]), ("name%5B%5D=depth&name[]=jobs_total", ["depth", "jobs"]),
     ("name[]=jobs", ["jobs"]), ("name[]=nothing", []),
@@ -77,7 +104,7 @@ import TestSupport
   @Test func `tells whether the app is ready`() async throws {
     let readiness = Readiness()
     try await withEndpoint(routes: [.readiness(readiness)]) { port in
-      #expect(try await RawClient.get("/readyz", port: port).hasSuffix("ready\n"))
+      #expect(try await RawClient.get("/readyz", port: port).hasSuffix("\r\n\r\nready\n"))
       readiness.add("cache") { nil }
       readiness.add("database") { "no\nconnection" }
       let refusal = try await RawClient.get("/readyz", port: port)
@@ -92,12 +119,21 @@ import TestSupport
 
   @Test func `each check has one line of bounded length, in the order of their addition`() async {
     let readiness = Readiness()
+    // One that is replaced is that of its last addition.
+    readiness.add("m") { nil }
     readiness.add("z") { nil }
     readiness.add("a\nb") { String(repeating: "x", count: 1_001) }
     readiness.add("m") { "no\r\nroom" }
     let report = await readiness.report(within: .seconds(3_600))
     let reason = String(repeating: "x", count: 1_000)
     #expect(report.text == "not ready\nz: ok\na b: \(reason)\nm: no room\n")
+  }
+
+  @Test func `checks that are given together are in the order of their names`() async {
+    let readiness = Readiness(
+      Dictionary(uniqueKeysWithValues: "fbdace".map { (String($0), { nil } as Readiness.Check) }))
+    let report = await readiness.report(within: .seconds(3_600))
+    #expect(report.text == "ready\na: ok\nb: ok\nc: ok\nd: ok\ne: ok\nf: ok\n")
   }
 
   @Test func `a check is cancelled when its last client has left`() async throws {

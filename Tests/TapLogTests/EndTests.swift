@@ -65,6 +65,26 @@ private final class FeedingSink: LogSink {
     for sink in [first, second] { sink.gate.open() }
   }
 
+  @Test func `A shutdown ends all places at once: one that waits for another gets its end`() throws {
+    let first = GatedSink()
+    let second = GatedSink(onClose: first.gate)
+    second.gate.open()
+    let log = try RequestLog(to: [.custom(first), .custom(second)])
+    log.log(.info, "line")
+    #expect(log.shutdown(within: .seconds(100)))
+    #expect(log.statistics.lines == 2)
+  }
+
+  @Test func `A flush and a shutdown have failed where the first of several places has`() throws {
+    let (stuck, sink) = (GatedSink(), CollectingSink())
+    let log = try RequestLog(to: [.custom(stuck), .custom(sink)])
+    log.log(.info, "line")
+    #expect(stuck.entered.waitBlocking())
+    #expect(!log.flush(within: .milliseconds(200)))
+    #expect(!log.shutdown(within: .milliseconds(200)))
+    stuck.gate.open()
+  }
+
   @Test func `shutdowns from many threads end together, and every line is written`() async throws {
     let (sink, log) = try RequestLog.collecting()
     for _ in 0..<100 { log.log(.info, "line") }

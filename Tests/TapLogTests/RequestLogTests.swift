@@ -67,6 +67,7 @@ import TestSupport
       values[String(series.dropFirst("session_tap_log_".count))] = value
     }
     #expect(values == expected)
+    #expect(log.collect().allSatisfy { $0.kind == .counter })
     let help = log.collect().map(\.help)
     #expect(
       help == [
@@ -140,12 +141,14 @@ import TestSupport
     #expect(text.hasSuffix(#""dropped.total":30,"dropped.queue_full":20,"dropped.write_error":10}"# + "\n"))
   }
 
-  @Test(arguments: [(40_000, 36), (0, 30)])
+  @Test(arguments: [(40_000, 99, 36), (0, 99, 30), (1 << 20, 1, 1), (1 << 20, 0, 1), (1 << 20, -1, 1)])
   func `drops what exceeds the queue's bytes, of which there are 32 KiB at least`(
-    limit: Int, waiting: Int
+    limit: Int, lineLimit: Int, waiting: Int
   ) throws {
     let sink = GatedSink()
-    let log = try RequestLog(to: .custom(sink), configuration: with(.init()) { $0.queueByteLimit = limit })
+    let log = try RequestLog(
+      to: .custom(sink),
+      configuration: with(.init()) { ($0.queueByteLimit, $0.queueLineLimit) = (limit, lineLimit) })
     log.log(.info, "first")
     #expect(sink.entered.waitBlocking())
     for _ in 0..<100 { log.log(.info, String(repeating: "x", count: 1_000)) }

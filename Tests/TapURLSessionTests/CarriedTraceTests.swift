@@ -170,4 +170,20 @@ import TestSupport
     for request in requests.prefix(4) { full.add(TaskRequest(request), in: trace) }
     #expect(full.take(requests[0]).parent == nil)
   }
+
+  @Test func `it is told once on standard error`() async throws {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      let carried = CarriedRequests(limit: 2)
+      for number in 0..<4 {
+        let url = try #require(URL(string: "http://host.test/\(number)"))
+        carried.add(TaskRequest(URLRequest(url: url)), in: nil)
+      }
+    }
+    let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    let lines = text.split(separator: "\n").map(String.init).filter { $0.hasPrefix("session-tap") }
+    let expected =
+      "session-tap: warning: requests have no trace but their own any more: "
+      + "2 times canInit took a request whose loader was not made"
+    #expect(lines == [expected])
+  }
 }

@@ -7,6 +7,10 @@ import TestSupport
   /// In place of Foundation's: writes down what it is told.
   private final class Client: NSObject, URLProtocolClient {
     private let all = Mutex<[String]>([])
+    /// How many requests have ended when it is told of an end.
+    private let ended: @Sendable () -> Int
+
+    init(ended: @escaping @Sendable () -> Int) { self.ended = ended }
 
     var calls: [String] { all.withLock { $0 } }
 
@@ -19,9 +23,11 @@ import TestSupport
 
     func urlProtocol(_ sender: URLProtocol, didLoad data: Data) { note("data \(data.count)") }
 
-    func urlProtocolDidFinishLoading(_ sender: URLProtocol) { note("finish") }
+    func urlProtocolDidFinishLoading(_ sender: URLProtocol) { note("finish of \(ended())") }
 
-    func urlProtocol(_ sender: URLProtocol, didFailWithError error: any Error) { note("failure") }
+    func urlProtocol(_ sender: URLProtocol, didFailWithError error: any Error) {
+      note("failure of \(ended())")
+    }
 
     func urlProtocol(
       _ sender: URLProtocol, wasRedirectedTo request: URLRequest, redirectResponse: URLResponse
@@ -31,17 +37,51 @@ import TestSupport
       note("cache")
     }
 
-    func urlProtocol(_ sender: URLProtocol, didReceive challenge: URLAuthenticationChallenge) {}
+    func urlProtocol(_ sender: URLProtocol, didReceive challenge: URLAuthenticationChallenge) {
+      note("challenge")
+    }
 
-    func urlProtocol(_ sender: URLProtocol, didCancel challenge: URLAuthenticationChallenge) {}
+    func urlProtocol(_ sender: URLProtocol, didCancel challenge: URLAuthenticationChallenge) {
+      note("no challenge")
+    }
   }
 
-  private var (tap, observer) = URLSessionTap.observed()
-  private let client = Client()
+  private final class ChallengeSender: NSObject, URLAuthenticationChallengeSender {
+    func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {}
+    func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {}
+    func cancel(_ challenge: URLAuthenticationChallenge) {}
+    func performDefaultHandling(for challenge: URLAuthenticationChallenge) {}
+    func rejectProtectionSpaceAndContinue(with challenge: URLAuthenticationChallenge) {}
+  }
+
+  /// Answers nothing, and fails when it is stopped if a test says so.
+  private final class SilentProtocol: MockProtocol {
+    static let stops = Atomic<Int>(0)
+    private(set) var stops = 0
+    var failsAtStop = false
+
+    override func startLoading() {}
+
+    override func stopLoading() {
+      Self.stops.add(1, ordering: .relaxed)
+      stops += 1
+      if failsAtStop { client?.urlProtocol(self, didFailWithError: URLError(.networkConnectionLost)) }
+    }
+  }
+
+  private let tap: URLSessionTap
+  private let observer: RecordingObserver
+  private let client: Client
   private let request: URLRequest
   private let response: HTTPURLResponse
 
   init() throws {
+    let (tap, observer) = URLSessionTap.observed()
+    (self.tap, self.observer) = (tap, observer)
+    client = Client {
+      tap.flush()
+      return observer.ended.count
+    }
     let url = try #require(URL(string: "http://mock.test/"))
     request = URLRequest(url: url)
     response = try #require(
@@ -58,12 +98,20 @@ import TestSupport
     return URLSession(configuration: configuration)
   }
 
+  /// An end has been recorded when Foundation learns of it.
   @Test func `what a loader tells goes on to Foundation and counts, up to its end`() {
     let relay = relay()
+    let space = URLProtectionSpace(
+      host: "mock.test", port: 80, protocol: "http", realm: nil, authenticationMethod: nil)
+    let challenge = URLAuthenticationChallenge(
+      protectionSpace: space, proposedCredential: nil, previousFailureCount: 0, failureResponse: nil,
+      error: nil, sender: ChallengeSender())
     let loader = MockProtocol(request: request, cachedResponse: nil, client: relay)
     relay.start(loader)
     for _ in 0..<2 {
       relay.urlProtocol(loader, wasRedirectedTo: request, redirectResponse: response)
+      relay.urlProtocol(loader, didReceive: challenge)
+      relay.urlProtocol(loader, didCancel: challenge)
       let cached = CachedURLResponse(response: response, data: Data())
       relay.urlProtocol(loader, cachedResponseIsValid: cached)
       relay.urlProtocol(loader, didReceive: response, cacheStoragePolicy: .notAllowed)
@@ -71,7 +119,10 @@ import TestSupport
       relay.urlProtocolDidFinishLoading(loader)
     }
     relay.urlProtocol(loader, didFailWithError: URLError(.cancelled))
-    #expect(client.calls == ["redirect", "cache", "response", "data 2", "data 3", "finish"])
+    #expect(
+      client.calls == [
+        "redirect", "challenge", "no challenge", "cache", "response", "data 2", "data 3", "finish of 1",
+      ])
     tap.flush()
     #expect(observer.ended.map(\.end) == [.response(statusCode: 203)])
     #expect(observer.ended.map(\.responseBodySize) == [5] && observer.ended.map(\.isFromCache) == [true])
@@ -88,6 +139,86 @@ import TestSupport
     let known = relay.progress.progress
     #expect(known.wait == .body && known.statusCode == 203 && known.responseBodySize == 5)
     #expect((before...Instant.now).contains(try #require(known.lastActivity)))
+    // There is nothing to look at: whoever asks for more waits for nothing.
+    let isLookedAt = Gate()
+    relay.progress.look { isLookedAt.open() }
+    #expect(isLookedAt.isOpen)
+    let underWay = tap.recorder.requestsUnderWay()
+    #expect(underWay.map(\.wait) == [.body] && underWay.map(\.responseBodySize) == [5])
+    withExtendedLifetime(relay) {}
+  }
+
+  @Test func `a cancel is recorded, and stops an app's own loader, which may still report`() {
+    let relay = relay()
+    let loader = SilentProtocol(request: request, cachedResponse: nil, client: relay)
+    loader.failsAtStop = true
+    relay.start(loader)
+    relay.cancel(loader)
+    #expect(loader.stops == 1 && client.calls == ["failure of 1"])
+    #expect(observer.ended.map(\.end) == [.cancelled])
+  }
+
+  @Test func `a suspension stops an app's own loader, and ends nothing`() {
+    let relay = relay()
+    let loader = SilentProtocol(request: request, cachedResponse: nil, client: relay)
+    relay.start(loader)
+    relay.suspend(loader)
+    #expect(loader.stops == 1 && relay.progress.progress.wait == nil)
+    relay.start(loader)
+    #expect(relay.progress.progress.wait == .response)
+    tap.flush()
+    #expect(observer.started.count == 1 && observer.ended.isEmpty)
+    withExtendedLifetime(relay) {}
+  }
+
+  /// Foundation's client ends the process if it is told of a second end.
+  @Test func `a protocol has no client any more when its loader has reported the end`() throws {
+    let configuration = tap.sessionConfiguration(from: .ephemeral(with: MockProtocol.self), client: "test")
+    let metricsClass = try #require(configuration.protocolClasses?.first as? URLProtocol.Type)
+    let session = session()
+    defer { session.invalidateAndCancel() }
+    let task = session.dataTask(with: request)
+    let whole = metricsClass.init(task: task, cachedResponse: nil, client: client)
+    #expect((whole.client as? Client) === client)
+    whole.startLoading()
+    #expect(whole.client == nil)
+    #expect(client.calls == ["response", "data \(MockProtocol.body.count)", "finish of 1"])
+  }
+
+  /// As where the task runs again before its suspension has come to the loader.
+  @Test func `a stop is passed on, whether the task is suspended or runs`() throws {
+    let configuration = URLSessionConfiguration.ephemeral(with: SilentProtocol.self)
+    let tapped = tap.sessionConfiguration(from: configuration, client: "test")
+    let metricsClass = try #require(tapped.protocolClasses?.first as? URLProtocol.Type)
+    let session = URLSession(configuration: configuration)
+    defer { session.invalidateAndCancel() }
+    let task = session.dataTask(with: request)
+    let whole = metricsClass.init(task: task, cachedResponse: nil, client: client)
+    whole.startLoading()
+    whole.stopLoading()
+    #expect(SilentProtocol.stops.load(ordering: .relaxed) == 1)
+    #expect(tap.recorder.requestsUnderWay().map(\.wait) == [nil])
+    task.resume()
+    try #require(task.state == .running)
+    whole.stopLoading()
+    #expect(SilentProtocol.stops.load(ordering: .relaxed) == 2)
+    #expect(client.calls.isEmpty)
+    tap.flush()
+    #expect(observer.ended.isEmpty)
+    withExtendedLifetime(whole) {}
+  }
+
+  @Test func `each tap hears of a witness that is not believed any more`() {
+    let names = Watched<[String]>([])
+    let taps = ["one", "other"].map { name in
+      let configuration = with(URLSessionTap.Configuration()) {
+        $0.reportDisbelief = { witness in names.change { $0.append("\(name): \(witness.name)") } }
+      }
+      return URLSessionTap(observers: [], configuration: configuration)
+    }
+    let clients = taps.map { TapContext.Client(tap: $0, name: "test") }
+    relay(in: TapContext(clients: clients, loaders: [])).report(Witness("kernel"))
+    #expect(names.state == ["one: kernel", "other: kernel"])
   }
 
   /// After a fiftieth of the time that has passed: much later, the request would be as much longer.

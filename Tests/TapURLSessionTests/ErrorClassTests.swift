@@ -160,6 +160,9 @@ import TestSupport
     ("Failure when receiving data from the peer", .connectionLost),
     ("Recv failure: Network is down", .connectionLost), ("Send failure: Network is down", .connectionLost),
     ("Failed sending data to the peer", .connectionLost), ("Weird server reply", .other), ("", .other),
+    ("OpenSSL SSL_read: Connection reset by peer, errno 104", .tls),
+    ("failed to decompress the content", .body), ("Broken pipe", .connectionLost),
+    ("outstanding read data remaining", .connectionLost),
   ])
   func `libcurl's words have a class`(message: String, type: RequestErrorType) {
     #expect(RequestErrorType(curlMessage: message) == type)

@@ -107,7 +107,7 @@ import TestSupport
     "2130706433", "0.0.0.0", "0", "::1", "::", "::ffff:127.0.0.1", "::ffff:7f00:1", hostName, hostName + ".",
   ]
   static let others = [
-    "", "example.com", "localhost.example.com", "127.0.0.1.example.com", "192.0.2.1", "::2", "a\0b",
+    "", "example.com", "localhost.example.com", "127.0.0.1.example.com", "192.0.2.1", "::2", "127.0.0.1\0b",
   ]
 
   @Test(arguments: [

@@ -48,8 +48,10 @@ import TestSupport
     let merged = taps[2].sessionConfiguration(from: first, client: "third")
     let session = URLSession(configuration: merged)
     _ = try await session.data(from: origin.url())
+    // One that Foundation refuses without a loader, too.
+    _ = try? await session.data(from: #require(URL(string: "HTTP://host.test/")))
     session.finishTasksAndInvalidate()
-    #expect(clients == [["first"], ["second"], ["third"]])
+    #expect(clients == [["first", "first"], ["second", "second"], ["third", "third"]])
   }
 
   @Test func `each tap's filter decides for that tap`() async throws {

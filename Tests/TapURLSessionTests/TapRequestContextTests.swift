@@ -130,6 +130,10 @@ import TestSupport
     #expect(try await reported(URLRequest(url: origin.url()).traced(trace)).traceContext?.span === span)
     let context = try Self.request().traced(trace).tapContext
     #expect(context?.traceContext?.span === span)
+    // Beside what the app has said before.
+    let both = try with(Self.request()) { $0.tapContext = Self.context }.traced(trace).tapContext
+    #expect(both?.fields == Self.context.fields && both?.urlTemplate == Self.context.urlTemplate)
+    #expect(both?.traceContext?.span === span)
     let plain = try #require(Self.context.traceContext)
     #expect(try Self.request().traced(plain).tapContext == nil)
   }

@@ -233,6 +233,26 @@ import TestSupport
     }
   }
 
+  /// Of a response that may ask for credentials, or be a redirect that was not followed, Foundation's is
+  /// looked at.
+  @Test(
+    arguments: [
+      (nil, 0, false), (0, 0, false), (199, 0, false), (200, 0, true), (302, 0, true), (400, 0, true),
+      (401, 0, false), (402, 0, true), (299, 1, true), (300, 1, false), (399, 1, false), (400, 1, true),
+      (401, 1, false),
+    ] as [(Int?, Int, Bool)])
+  func `libcurl's status code does, unless Foundation's response may say more`(
+    status: Int?, redirects: Int, isSufficient: Bool
+  ) {
+    var transfer = TransferInfo()
+    (transfer.statusCode, transfer.redirectCount) = (status, redirects)
+    #expect(transfer.isSufficient == isSufficient)
+    transfer.discountRefusedRedirect()
+    let isRefused = redirects > 0 && [300, 399].contains(status)
+    #expect(transfer.redirectCount == (isRefused ? 0 : redirects))
+    #expect(transfer.isHeldByApp == isRefused)
+  }
+
   @Test func `without libcurl's info the sizes come from headers and nothing else is known`() async throws {
     let observer = RecordingObserver()
     let configuration = with(URLSessionTap.Configuration()) { $0.curl = nil }

@@ -119,6 +119,22 @@ import TestSupport
     #expect(try await cancel(task, of: origin.url()).cutOffPhase == nil)
   }
 
+  /// When something last passed is not known of it: libcurl's times are those of the last leg.
+  @Test func `a redirect that was followed, and is not answered`() async throws {
+    let (asked, over) = (Gate(), Gate())
+    let origin = try Origin { request in
+      request.path == "/end" ? [.signal(asked), .hold(over)] : [.redirect(to: "/end")]
+    }
+    defer { over.open() }
+    let task = AskedProtocol.session(nil).dataTask(with: origin.url())
+    task.resume()
+    try await asked.wait("the second request")
+    let known = try await progress(of: origin.url(), "a wait") { $0.wait != nil }
+    #expect(known.wait == .response && known.statusCode == nil && known.lastActivity == nil)
+    #expect(known.requestBodySize == 0)
+    _ = try await cancel(task, of: origin.url())
+  }
+
   @Test func `what passes the relay decides where nothing else is known`() {
     func instant(_ nanoseconds: Int64) -> Instant { Instant(nanoseconds: nanoseconds) }
     var state = TransferProgress.State(relay: TransferInfo.Relay())
@@ -127,7 +143,7 @@ import TestSupport
     let isFirst = state.begin(at: instant(5))
     #expect(isFirst)
     #expect(progress == RequestProgress(wait: .response, lastActivity: instant(5)))
-    state.receive(status: 103, at: instant(6))
+    for status in [100, 103, 199] { state.receive(status: status, at: instant(6)) }
     #expect(progress.wait == .response && progress.statusCode == nil)
     state.receive(status: 200, at: instant(9))
     #expect(progress.wait == .body && progress.statusCode == 200 && state.relay.head == 4)
@@ -149,6 +165,8 @@ import TestSupport
     var early = TransferProgress.State(start: instant(5), relay: TransferInfo.Relay(), isSuspended: true)
     _ = early.begin(at: instant(5))
     #expect(early.relay.restart == 1)
+    // What is noted on another thread may be of an earlier instant.
+    #expect(early.elapsed(at: instant(4)) == 0 && early.elapsed(at: instant(7)) == 2)
   }
 
   @Test func `libcurl is looked at once in a second, while a native loader is at work`() {

@@ -32,6 +32,13 @@ func waitForHandler(of signal: Int32) async throws {
   }
 }
 
+/// The address of the signal's handler: 0 for its default action, 1 where it is ignored.
+func handler(of signal: Int32) -> Int {
+  var action = sigaction()
+  sigaction(signal, nil, &action)
+  return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+}
+
 extension RawClient {
   convenience init(_ address: EndpointAddress) throws {
     if let port = address.port { try self.init(port: port) } else { try self.init(path: address.description) }

@@ -48,7 +48,15 @@ struct NegotiationTests {
       ("application/openmetrics-text;q=0., text/plain;q=0.1", .text),
       ("application/openmetrics-text;q=1.001", .text), ("application/openmetrics-text;q=0.5000", .text),
       ("application/openmetrics-text;q=\"1\"", .text), ("application/openmetrics-text;q=0x1", .text),
-      ("application/openmetrics-text;q=0.1e0", .text),
+      ("application/openmetrics-text;q=0.1e0", .text), ("application/openmetrics-text;q=+.5", .text),
+      // A parameter ends with its item, and what cannot be read spoils no other item.
+      ("application/openmetrics-text;version=1.0.0=1", .text),
+      ("text/plain;q=2, application/openmetrics-text", .openMetrics),
+      // Parameters that the type does not have say nothing.
+      (
+        "application/openmetrics-text;escaping=a;q=0.1, application/openmetrics-text;version=1.0.0, text/plain;q=0.5",
+        .openMetrics
+      ),
       ("application/openmetrics-text ;\tversion=\"\\1.0.0\" ; q=0.7 , text/plain;q=0.6", .openMetrics),
       ("text/html;a=\"\\\";, \", application/openmetrics-text", .openMetrics),
       (String(repeating: ",", count: 50) + "application/openmetrics-text", .openMetrics),
@@ -73,13 +81,15 @@ struct NegotiationTests {
       ("deflate, gzip;q=1.0, *;q=0.5", true), ("br", false), ("identity, gzip;q=0.5", false),
       ("identity;q=0.5, gzip", true), ("gzip;q=nonsense", false), ("gzip;q=1.5", false),
       ("x-gzip;q=0, *", false), ("gzip;a=1;q=0", false), ("identity, gzip", true),
-      ("gzip;q=0.5, *", true), ("x-gzip, gzip;q=0", false),
+      ("gzip;q=0.5, *", true), ("x-gzip, gzip;q=0", false), ("gzip;q=0, gzip", false),
+      ("gzip;q=2, x-gzip", true),
     ] as [(String?, Bool)])
   func `chooses the coding`(acceptEncoding: String?, isCompressed: Bool) {
     #expect(Gzip.isPreferred(by: acceptEncoding) == isCompressed)
   }
 
   @Test func `content types are those that Prometheus knows`() {
+    #expect(ExpositionFormat.allCases.map(\.rawValue) == ["text", "openmetrics", "protobuf"])
     #expect(
       ExpositionFormat.allCases.map(\.contentType) == [
         "text/plain; version=0.0.4; charset=utf-8",

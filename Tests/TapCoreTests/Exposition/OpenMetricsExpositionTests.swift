@@ -26,11 +26,19 @@ struct OpenMetricsExpositionTests {
     histogram.record(0.5, trace: trace, at: Timestamp(nanosecondsSinceEpoch: 5))
     histogram.record(0.25, trace: trace, at: time)
     histogram.record(9, trace: silent)
+    // The lines before it are fewer and shorter.
+    _ = try registry.histogram("age", help: "", buckets: [1])
     try registry.counter("sent_bytes_total", help: "Sent.", unit: "bytes").increment(by: 3)
     try registry.gauge("depth", help: "").set(1.5)
     try registry.register(BuildInfo())
     #expect(
       text == """
+        # TYPE age histogram
+        age_bucket{le="1.0"} 0
+        age_bucket{le="+Inf"} 0
+        age_sum 0
+        age_count 0
+        age_created T
         # TYPE depth gauge
         depth 1.5
         # TYPE job_duration_seconds histogram
@@ -53,6 +61,8 @@ struct OpenMetricsExpositionTests {
         # EOF
 
         """)
+    // The format 0.0.4 has no exemplars.
+    #expect(registry.lines.contains(#"job_duration_seconds_bucket{kind="email",le="1.0"} 2"#))
     let protobuf = try #require(ProtobufExposition(registry.exposition(in: .protobuf).body))
     #expect(protobuf.units == ["job_duration_seconds": "seconds", "sent_bytes_total": "bytes"])
   }

@@ -28,6 +28,8 @@ struct InstrumentTests {
     gauge.increment()
     gauge.decrement(by: 0.5)
     #expect(gauge.value == 3.5)
+    gauge.decrement()
+    #expect(gauge.value == 2.5)
   }
 
   @Test func `measure what an operation took, also of one that throws`() async throws {

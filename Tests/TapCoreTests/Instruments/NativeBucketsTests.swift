@@ -58,6 +58,14 @@ struct NativeBucketsTests {
     #expect(buckets.schema == -1)
   }
 
+  @Test func `numbers of any size and sign fit at the coarsest resolution`() {
+    let magnitudes = (-128...1_023).map { Double(sign: .plus, exponent: $0, significand: 1.5) }
+    let buckets = buckets(of: magnitudes + magnitudes.map { -$0 })
+    let entries = (-8..<64).map { NativeCounts.Entry(bucket: $0, count: 16) }
+    #expect(buckets.schema == -4)
+    #expect(buckets.positive.entries == entries && buckets.negative.entries == entries)
+  }
+
   @Test func `a range of 1,024 buckets stays as fine as it is`() {
     let (one, sixteen) = (1.0.nextUp, 16.0.nextUp)
     #expect(buckets(of: [one, 16]).schema == 8)

@@ -27,6 +27,14 @@ struct NativeScaleTests {
     #expect(NativeScale.upperBound(of: exponent * 256 - 1, schema: 8) == value)
   }
 
+  @Test func `a bound within an octave belongs to the bucket below it`() {
+    for number in 1..<256 {
+      let bound = System.powerOfTwo(Double(number) / 256)
+      #expect(scale.bucket(of: bound) == number - 1)
+      #expect(scale.bucket(of: bound.nextUp) == number)
+    }
+  }
+
   @Test func `extremes have a bucket`() {
     #expect(scale.bucket(of: .greatestFiniteMagnitude) == 1_024 * 256 - 1)
     for value in [0, Double.leastNonzeroMagnitude, .infinity, .nan] { _ = scale.bucket(of: value) }

@@ -37,9 +37,16 @@ import TestSupport
     #expect(abs(duration.seconds - seconds) <= seconds.magnitude * 1e-15)
   }
 
-  @Test func `the nanoseconds of a second count forward, before 1970 too`() {
-    let (seconds, nanoseconds) = Timestamp(nanosecondsSinceEpoch: -1).secondsAndNanoseconds
-    #expect(seconds == -1 && nanoseconds == 999_999_999)
+  @Test(
+    arguments: [
+      (-1_000_000_001, -2, 999_999_999), (-1_000_000_000, -1, 0), (-999_999_999, -1, 1),
+      (-1, -1, 999_999_999), (0, 0, 0), (1, 0, 1), (999_999_999, 0, 999_999_999), (1_000_000_000, 1, 0),
+    ] as [(Int64, Int64, Int64)])
+  func `the nanoseconds of a second count forward, before 1970 too`(
+    time: Int64, second: Int64, nanosecond: Int64
+  ) {
+    let (seconds, nanoseconds) = Timestamp(nanosecondsSinceEpoch: time).secondsAndNanoseconds
+    #expect(seconds == second && nanoseconds == nanosecond)
     #expect(Timestamp(nanosecondsSinceEpoch: -1) < Timestamp(nanosecondsSinceEpoch: 0))
   }
 }

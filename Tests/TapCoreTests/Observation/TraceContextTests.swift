@@ -47,9 +47,10 @@ import TestSupport
     }
   }
 
-  @Test func `is equal to what has the same ids and flags, whatever span it is of`() throws {
+  @Test(arguments: ["00", "01"])
+  func `is equal to what has the same ids and flags, whatever span it is of`(flags: String) throws {
     final class Span: Sendable {}
-    let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-\(flags)"
     let plain = try #require(TraceContext(traceparent: header))
     let same = (0..<9).compactMap { _ in TraceContext(traceparent: header, span: Span()) }
     #expect(same.count == 9)
@@ -57,7 +58,7 @@ import TestSupport
     #expect(same.allSatisfy { $0.withoutSpan == plain && $0.withoutSpan.span == nil })
     let others = [3, 34, 51, 54].compactMap { place in
       var digits = Array(header)
-      digits[place] = "2"
+      digits[place] = place < 54 ? "2" : flags == "00" ? "1" : "0"
       return TraceContext(traceparent: String(digits))
     }
     #expect(others.count == 4 && others.allSatisfy { $0 != plain })
@@ -131,12 +132,14 @@ import TestSupport
     await #expect(processExitsWith: .success) {
       let (found, current) = (TraceContext.random(), TraceContext.random())
       TraceContext.findCurrent { found }
-      #expect(TraceContext.next().traceID == found.traceID)
+      let next = TraceContext.next()
+      #expect(next.traceID == found.traceID && next.spanID != found.spanID)
       #expect(TraceContext.ofCurrentWork == found)
       let inner = TraceContext.next(in: current)
       #expect(inner.traceID == current.traceID && inner.spanID != current.spanID)
       TraceContext.$current.withValue(current) {
-        #expect(TraceContext.next().traceID == current.traceID)
+        let next = TraceContext.next()
+        #expect(next.traceID == current.traceID && next.spanID != current.spanID)
         #expect(TraceContext.ofCurrentWork == current)
       }
       TraceContext.findCurrent { nil }

@@ -17,9 +17,15 @@ struct ProcessMetricsTests {
     #expect(status.startTicks == 12_345)
     #expect(status.virtualBytes == 1_000_000)
     #expect(status.residentPages == 256)
+    // What comes behind them may be missing.
+    #expect(ProcessStatus("42 (a) S" + String(repeating: " 7", count: 21))?.residentPages == 7)
   }
 
-  @Test(arguments: ["", "42 (a", "42 (a) S 1 2", "42 (a) S" + String(repeating: " x", count: 30)])
+  @Test(
+    arguments: [
+      "", "42 (a", "42 (a) S 1 2", "42 (a) S" + String(repeating: " x", count: 30),
+      "42 (a) S" + String(repeating: " 1", count: 10), "42 (a) S" + String(repeating: " 1", count: 20),
+    ])
   func `refuses a torn status`(text: String) { #expect(ProcessStatus(text) == nil) }
 
   @Test func `parses limits`() {
@@ -37,7 +43,19 @@ struct ProcessMetricsTests {
     let counts = "TcpExt: A B\nTcpExt: 1 2\nIpExt: InOctets X OutOctets\nIpExt: 10 20 30\n"
     #expect(ProcessMetrics.octets("InOctets", in: counts) == 10)
     #expect(ProcessMetrics.octets("OutOctets", in: counts) == 30)
-    #expect(ProcessMetrics.octets("InOctets", in: "IpExt: InOctets\nIpExt:\n") == nil)
+    #expect(ProcessMetrics.octets("Octets", in: counts) == nil)
+    for torn in ["IpExt: InOctets\nIpExt:\n", "IpExt: InOctets\n", "", "IpExt: InOctets\nIpExt: x\n"] {
+      #expect(ProcessMetrics.octets("InOctets", in: torn) == nil)
+    }
+  }
+
+  @Test func `a file of the kernel is read up to a mebibyte`() throws {
+    let folder = try TemporaryFolder()
+    let most = String(repeating: "x", count: 1 << 20)
+    try folder.write(most, to: "most")
+    try folder.write(most + "x", to: "more")
+    let lengths = ["most", "more", "none"].map { ProcFile.read(folder($0))?.utf8.count }
+    #expect(lengths == [1 << 20, nil, nil])
   }
 
   #if os(Linux)
@@ -85,6 +103,16 @@ struct ProcessMetricsTests {
       )
       let ticksPerSecond = Double(sysconf(Int32(_SC_CLK_TCK)))
       #expect((before...after).contains((seconds * ticksPerSecond).rounded()))
+    }
+
+    @Test func `memory is counted in bytes`() throws {
+      let status = try #require(ProcessStatus(ProcFile.read("/proc/self/stat") ?? ""))
+      let (values, pageSize) = (values, Double(sysconf(Int32(_SC_PAGESIZE))))
+      // Other tests run meanwhile: the numbers differ, but not that much.
+      for (name, bytes) in [("resident", status.residentPages * pageSize), ("virtual", status.virtualBytes)] {
+        let value = try #require(values["process_\(name)_memory_bytes"])
+        #expect((bytes / 4...bytes * 4).contains(value))
+      }
     }
 
     @Test(.enabled(if: Tool.isUsable("ps"), "ps is not installed"))
@@ -148,6 +176,7 @@ struct ProcessMetricsTests {
       (nil, "service.name=a%20b, team = x,=y,z,le=1,1st=2,%=%zz", #"_="%zz",service_name="a b",team="x""#),
       (nil, " a\t=\n1 , b = %202%20\t\r\n", #"a="1",b=" 2 ""#),
       ("", "service.name=other,query=a=b,query=c", #"query="a=b",service_name="other""#),
+      (nil, "a=,a=2,b=3", #"b="3""#),
     ] as [(String?, String?, String)])
   func `target info has the resource`(name: String?, attributes: String?, labels: String) throws {
     let registry = Registry()
@@ -166,6 +195,17 @@ struct ProcessMetricsTests {
       let registry = Registry()
       try registry.register(TargetInfo())
       #expect(registry.lines.last == #"target_info{service_name="shop",service_version="1.2"} 1"#)
+    }
+  }
+
+  @Test func `build info has the sources of the moment, and its own version`() throws {
+    let source = Mutex("none")
+    let registry = Registry()
+    try registry.register(BuildInfo { ["transfer_info": source.withLock { $0 }, "version": "other"] })
+    for name in ["none", "libcurl"] {
+      source.withLock { $0 = name }
+      let labels = #"transfer_info="\#(name)",version="\#(BuildInfo.version)""#
+      #expect(registry.lines.last == "session_tap_build_info{\(labels)} 1")
     }
   }
 

@@ -5,7 +5,7 @@ import TestSupport
 struct SystemTests {
   @Test func `a line on standard error is one line, cut to what a pipe takes as one piece`() async throws {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-      StandardError.write(line: String(repeating: "x", count: 10_000))
+      for letter in ["x", "\u{E9}"] { StandardError.write(line: String(repeating: letter, count: 10_000)) }
       StandardError.write(line: "a\nb\r\nc")
     }
     let lines = try #require(result).standardErrorContent.split(separator: UInt8(ascii: "\n"))
@@ -38,7 +38,7 @@ struct SystemTests {
     arguments: [
       (.again, "Resource temporarily unavailable"), (.badDescriptor, "Bad file descriptor"),
       (.noReader, "No such device or address"), (.missing, "No such file or directory"),
-      (.denied, "Permission denied"), (.isDirectory, "Is a directory"),
+      (.exists, "File exists"), (.denied, "Permission denied"), (.isDirectory, "Is a directory"),
       (.readOnly, "Read-only file system"), (.noSpace, "No space left on device"),
       (.brokenPipe, "Broken pipe"), (.invalid, "Invalid argument"),
       (.tooManyFiles, "Too many open files"), (.nameTooLong, "File name too long"),
@@ -64,8 +64,11 @@ struct SystemTests {
       for limit in [5, 4] { _ = try? System.contents(ofPath: path, limit: limit) }
       let file = try System.status(ofPath: path)
       #expect(System.lastByte(ofPath: path, file) == UInt8(ascii: "5"))
+      #expect(try System.names(inFolder: folder.path) == ["file"])
+      let own: [String?] = [path, folder.path]
       let links = try System.names(inFolder: "/proc/self/fd").map { "/proc/self/fd/\($0)" }
-      #expect(!links.contains { System.destination(ofLinkAtPath: $0) == path })
+      #expect(!links.contains { own.contains(System.destination(ofLinkAtPath: $0)) })
+      #expect(throws: System.Failure.missing) { try System.names(inFolder: folder("none")) }
     }
 
     @Test func `the time of the last write is set, to the nanosecond`() throws {
@@ -77,7 +80,98 @@ struct SystemTests {
       System.setModified(time, of: descriptor)
       #expect(try System.status(ofDescriptor: descriptor).modified == time)
     }
+
+    @Test(.enabled(if: Tool.isUsable("stat"), "stat is not installed"))
+    func `the time of the last access stays where that of the last write is set`() async throws {
+      let folder = try TemporaryFolder()
+      let path = try folder.write("12345", to: "file")
+      let stat = try Tool("stat")
+      let before = try await stat.run(["-c", "%X", path]).output.split(whereSeparator: \.isWhitespace)
+      let descriptor = try System.openForAppending(path)
+      System.setModified(1_700_000_000_000_000_000, of: descriptor)
+      System.close(descriptor)
+      let after = try await stat.run(["-c", "%X %Y", path]).output.split(whereSeparator: \.isWhitespace)
+      #expect(after == before + ["1700000000"])
+    }
+
+    /// The roots of such file systems often have the same number.
+    @Test(arguments: ["/sys", "/dev", "/dev/pts", "/dev/shm"])
+    func `files on two file systems are not one, whatever their numbers`(path: String) throws {
+      let root = try System.status(ofPath: "/proc")
+      guard let other = try? System.status(ofPath: path) else { return }
+      #expect(!root.isSameFile(as: other) && !root.isOnSameFileSystem(as: other))
+    }
+
+    @Test(.needs(.program))
+    func `a relative path is one of the working directory, however long, if there is one`() async {
+      await #expect(processExitsWith: .success) {
+        let folder = try TemporaryFolder()
+        let deep = folder(String(repeating: "deep/", count: 100) + "end")
+        try FileManager.default.createDirectory(atPath: deep, withIntermediateDirectories: true)
+        try #require(chdir(deep) == 0)
+        #expect(System.absolute("x") == deep + "/x")
+        #expect(System.absolute("/x") == "/x")
+        try #require(rmdir(deep) == 0)
+        #expect(System.absolute("x") == "x")
+        try #require(chdir("/") == 0)
+        #expect(System.absolute("x") == "/x")
+      }
+    }
+
+    @Test(.needs(.program))
+    func `no descriptor keeps the number of a standard stream that is closed`() async {
+      await #expect(processExitsWith: .success) {
+        for closed in [[0, 1], [1, 2], [2]] as [[Int32]] {
+          for stream in closed { close(stream) }
+          let opened = open("/dev/null", O_RDWR)
+          let moved = try System.aboveStandard(opened)
+          #expect(opened == closed[0] && moved > 2)
+          #expect(fcntl(moved, F_GETFD) & FD_CLOEXEC == FD_CLOEXEC)
+          // Its number is free again.
+          for stream in closed { #expect(open("/dev/null", O_RDWR) == stream) }
+        }
+      }
+    }
   #endif
+
+  @Test func `a file's status tells its kind, its size and who may use it`() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("12345", to: "file")
+    try #require(chmod(path, 0o647) == 0)
+    try #require(mkfifo(folder("pipe"), 0o600) == 0)
+    close(try LoopbackSocket.bind(path: folder("socket")))
+    try #require(symlink("file", folder("link")) == 0)
+    let paths = [path, folder("pipe"), folder("socket"), folder.path, "/dev/null", folder("link")]
+    let statuses = try paths.map { try System.status(ofPath: $0) }
+    #expect(statuses.map(\.kind) == [.regular, .pipe, .socket, .folder, .other, .regular])
+    #expect(statuses[0].size == 5 && statuses[0].permissions == 0o647)
+    let link = try System.status(ofLinkAtPath: folder("link"))
+    #expect(link.kind == .other && !link.isSameFile(as: statuses[0]))
+    #expect(statuses[5].isSameFile(as: statuses[0]) && !statuses[1].isSameFile(as: statuses[0]))
+    #expect(statuses[1].isOnSameFileSystem(as: statuses[0]))
+    try #require(rename(path, folder("other")) == 0)
+    #expect(System.failure(ofPath: folder("link")) == .missing && System.failure(ofPath: folder.path) == nil)
+  }
+
+  @Test func `a file is made only where nothing is, not even a link that leads nowhere`() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("12345", to: "file")
+    try #require(symlink("missing", folder("link")) == 0)
+    for taken in [path, folder("link")] {
+      #expect(throws: System.Failure.exists) { try System.create(taken, permissions: 0o600) }
+    }
+    #expect(try Set(System.names(inFolder: folder.path)) == ["file", "link"])
+  }
+
+  @Test func `a lock is shared with those that share it alone`() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("", to: "file")
+    let descriptors = try (0..<3).map { _ in try System.openForReading(path) }
+    defer { for descriptor in descriptors { System.close(descriptor) } }
+    #expect(System.lock(descriptors[0], isShared: true))
+    #expect(System.lock(descriptors[1], isShared: true))
+    #expect(!System.lock(descriptors[2]))
+  }
 
   @Test func `a file that is open goes to no child, and blocks no thread`() throws {
     let folder = try TemporaryFolder()
@@ -85,6 +179,7 @@ struct SystemTests {
     let descriptors = [
       try System.openForReading(path), try System.openForAppending(path),
     ]
+    #expect(fcntl(descriptors[1], F_GETFL) & (O_APPEND | O_ACCMODE) == O_APPEND | O_WRONLY)
     for descriptor in descriptors {
       #expect(fcntl(descriptor, F_GETFD) & FD_CLOEXEC == FD_CLOEXEC)
       #expect(fcntl(descriptor, F_GETFL) & O_NONBLOCK == O_NONBLOCK)

@@ -39,6 +39,8 @@ struct RegistryTests {
         #expect(isTakenAsLabel == isLabel, "\(name)")
       }
     }
+    // Two underscores are Prometheus's at the beginning alone.
+    expect(nil) { try Registry().gauge("g__h", help: "", labels: ["_": "1", "a__b": "2", "c__": "3"]) }
   }
 
   @Test func `refuses a counter without total`() {
@@ -80,10 +82,26 @@ struct RegistryTests {
     expect(.conflictingType) { try registry.histogram("a", help: "A.") }
     expect(.conflictingDescription) { try registry.gauge("a", help: "B.") }
     expect(.conflictingLabels) { try registry.gauge("a", help: "A.", by: JobLabels.self) }
+    expect(.conflictingLabels) { try registry.gauge("a", help: "A.") { 1 } }
+    _ = try registry.gauge("b_jobs", help: "B.")
+    expect(.conflictingDescription) { try registry.gauge("b_jobs", help: "B.", unit: "jobs") }
+
+    // Of a collector with several, that of the name counts.
+    let opened = MetricFamily(name: "opened_total", help: "", kind: .counter, samples: [])
+    let idle = MetricFamily(name: "idle", help: "", kind: .gauge, samples: [])
+    try registry.register(Families([opened, idle]))
+    expect(.conflictingLabels) { try registry.gauge("idle", help: "") }
+    expect(.conflictingType) { try registry.histogram("idle", help: "") }
+    expect(.conflictingDescription) { try registry.gauge("idle", help: "Idle.") }
 
     _ = try registry.histogram("h", help: "H.", buckets: [1, 2])
     expect(.conflictingBuckets) { try registry.histogram("h", help: "H.", buckets: [1, 3]) }
     expect(nil) { try registry.histogram("h", help: "H.", buckets: [1, 2, .infinity]) }
+
+    _ = try registry.histogram("s", help: "", buckets: .seconds)
+    expect(nil) { try registry.histogram("s", help: "") }
+    _ = try registry.histogram("t", help: "", buckets: .seconds, by: JobLabels.self)
+    expect(nil) { try registry.histogram("t", help: "", by: JobLabels.self) }
   }
 
   @Test(arguments: [
@@ -103,6 +121,12 @@ struct RegistryTests {
       let registry = Registry()
       try register(first, in: registry)
       expect(.nameTaken) { try register(second, in: registry) }
+    }
+    // The name itself, too.
+    let registry = Registry()
+    try register(name, in: registry)
+    expect(.nameTaken) {
+      try registry.register(Families([.init(name: name, help: "", kind: .gauge, samples: [])]))
     }
   }
 
@@ -138,11 +162,17 @@ struct RegistryTests {
   }
 
   @Test func `a collector's labels are checked when it is registered, and the values of an info alone`() {
+    let first = MetricFamily(name: "first", help: "", kind: .gauge, samples: [.init(value: 1)])
     var family = MetricFamily(name: "a_total", help: "", kind: .counter, samples: [.init(value: -1)])
     family.samples[0].labels = ["le": "1"]
     expect(.reservedLabelName) { try registry.register(Families([family])) }
-    family.samples[0].labels = ["a": "1"]
-    expect(nil) { try registry.register(Families([family])) }
+    expect(.reservedLabelName) { try registry.register(Families([first, family])) }
+    family.samples.insert(.init(value: 3), at: 0)
+    expect(.reservedLabelName) { try registry.register(Families([family])) }
+    family.samples[1].labels = ["a": "1"]
+    expect(nil) { try registry.register(Families([first, family])) }
+    // At a scrape a counter that is below 0 is left out.
+    #expect(registry.lines == ["# TYPE a_total counter", "a_total 3", "# TYPE first gauge", "first 1"])
   }
 
   /// With a lock held, the process would end.
@@ -160,6 +190,9 @@ struct RegistryTests {
     expect(.infoNotOne) { try registry.register(Families([family])) }
     (family.samples[0].value, family.unit) = (1, "build")
     expect(.unitNotInName) { try registry.register(Families([family])) }
+    (family.name, family.unit) = ("build_info", nil)
+    family.samples.append(.init(labels: ["a": "1"], value: 0))
+    expect(.infoNotOne) { try registry.register(Families([family])) }
     for name in ["build", "_info"] {
       (family.name, family.unit) = (name, nil)
       expect(.infoWithoutSuffix) { try registry.register(Families([family])) }
@@ -167,12 +200,13 @@ struct RegistryTests {
   }
 
   @Test func `errors name cause and remedy`() throws {
+    struct Key: LabelSet { static let labels = [Label<Key>("quantile", { _ in "1" })] }
     let info = MetricFamily(name: "b_info", help: "", kind: .info, samples: [.init(value: 2)])
     _ = try registry.histogram("h", help: "", buckets: [1])
     try registry.gauge("g", help: "") { 1 }
     var texts: [String] = []
     func refused(_ body: () throws -> Any) {
-      do { _ = try body() } catch { texts.append("\(error)") }
+      texts.append(#expect(throws: RegistryError.self) { _ = try body() }?.description ?? "")
     }
     refused { try registry.gauge("1st", help: "") }
     refused { try registry.counter("jobs", help: "") }
@@ -181,6 +215,8 @@ struct RegistryTests {
     refused { try registry.gauge("wait", help: "", unit: "seconds") }
     refused { try registry.gauge("g", help: "", labels: ["1st": ""]) }
     refused { try registry.gauge("g", help: "", labels: ["le": ""]) }
+    refused { try registry.gauge("g", help: "", by: Key.self) }
+    refused { try registry.register(Families([with(info) { $0.samples[0].labels = ["le": "1"] }])) }
     refused { try registry.gauge("g", help: "", labels: ["a": "1", "a": "2"]) }
     refused { try registry.histogram("h", help: "", buckets: []) }
     refused { try registry.gauge("h", help: "") }
@@ -198,6 +234,8 @@ struct RegistryTests {
         metric 'wait' ('seconds'): the unit must be the last part of the name, before '_total', and an info has none; rename or leave it out
         metric 'g' ('1st'): not a label name; use letters, digits and '_', no digit and no '__' first
         metric 'g' ('le'): the label is one that the exposition itself writes; rename it
+        metric 'g' ('quantile'): the label is one that the exposition itself writes; rename it
+        metric 'b_info' ('le'): the label is one that the exposition itself writes; rename it
         metric 'g' ('a'): the label stands twice; remove one
         metric 'h': buckets must be 1 to 256 finite bounds in ascending order
         metric 'h': already registered with another type; choose another name
@@ -225,12 +263,19 @@ struct RegistryTests {
 
   @Test func `labels named at run time overflow too`() throws {
     for n in 0..<2_003 { try registry.counter("a_total", help: "", labels: ["n": "\(n)"]).increment() }
+    for n in 0..<2_001 {
+      try registry.histogram("h", help: "", buckets: [1], labels: ["n": "\(n)"]).record(1)
+    }
     try registry.counter("b_total", help: "").increment()
     let lines = registry.text.split(separator: "\n")
+    #expect(lines.contains(#"h_count{otel_metric_overflow="true"} 1"#))
     #expect(lines.contains(#"a_total{otel_metric_overflow="true"} 3"#))
     #expect(
       lines.filter { $0.hasPrefix("session_tap_series_overflow_total") }
-        == [#"session_tap_series_overflow_total{metric="a_total"} 3"#])
+        == [
+          #"session_tap_series_overflow_total{metric="a_total"} 3"#,
+          #"session_tap_series_overflow_total{metric="h"} 1"#,
+        ])
   }
 
   @Test func `values that no instrument takes are counted`() throws {

@@ -21,6 +21,8 @@ struct KnownMethodsTests {
       ((0..<100_000).map { "M\($0)" }, "M255", "M255"), ((0..<100_000).map { "M\($0)" }, "M256", "_OTHER"),
       // What cannot be a label takes none of the 256 places.
       (Array(repeating: "", count: 256) + ["PURGE"], "PURGE", "PURGE"),
+      (Array(repeating: "_OTHER", count: 256) + ["PURGE"], "PURGE", "PURGE"),
+      (Array(repeating: longest + "X", count: 256) + ["PURGE"], "PURGE", "PURGE"),
     ] as [([String], String, String)])
   func `a method is itself or other`(known: [String], method: String, label: String) throws {
     let registry = Registry()

@@ -8,15 +8,44 @@ import TestSupport
     let trace: TraceContext
 
     func beginClientSpan() -> TraceContext { trace }
-    func beginServerSpan(method: String, headers: (String) -> String?) -> TraceContext { trace }
+    func beginServerSpan(method: String, headers: (String) -> String?) -> TraceContext {
+      method == "PUT" && headers("a") == "b" ? trace : .random()
+    }
     func requestEnded(_ observation: RequestObservation) {}
+  }
+
+  /// Waits at the end of each request.
+  private struct WaitingTracer: RequestTracer {
+    let gate: Gate
+
+    func beginClientSpan() -> TraceContext { .random() }
+    func beginServerSpan(method: String, headers: (String) -> String?) -> TraceContext { .random() }
+    func requestEnded(_ observation: RequestObservation) { gate.waitBlocking() }
+  }
+
+  @Test func `a flush waits for the app's observers and for its tracer`() async {
+    await #expect(processExitsWith: .success) {
+      for stuck in [0, 1] {
+        let gates = [Gate(), Gate()]
+        gates[1 - stuck].open()
+        let recorder = try RequestRecorder(
+          registry: Registry(), consumers: [], observers: [WaitingTracer(gate: gates[0])],
+          tracer: WaitingTracer(gate: gates[1]))
+        recorder.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
+        recorder.drain()
+        #expect(!recorder.flushObservers(until: .now.advanced(by: .milliseconds(50))))
+        gates[stuck].open()
+        #expect(recorder.flushObservers(until: .now.advanced(by: .seconds(60))))
+      }
+    }
   }
 
   @Test func `the newest recorder with a tracer or a rate is in effect, for as long as it lives`() async {
     await #expect(processExitsWith: .success) {
-      func recorder(_ tracer: Tracer? = nil, rate: Double = 0) throws -> RequestRecorder {
-        try RequestRecorder(
-          registry: Registry(), consumers: [], tracer: tracer, traceSamplingRate: rate)
+      func recorder(
+        _ tracer: Tracer? = nil, rate: Double = 0, in registry: Registry = Registry()
+      ) throws -> RequestRecorder {
+        try RequestRecorder(registry: registry, consumers: [], tracer: tracer, traceSamplingRate: rate)
       }
       let (first, second) = (TraceContext.random(), TraceContext.random())
       weak var released: RequestRecorder?
@@ -28,12 +57,24 @@ import TestSupport
         #expect(TraceContext.next() == second)
         #expect(RequestRecorder.newestSamplingRate == 1)
         #expect(TraceContext.ofCurrentWork == nil)
+        // It reads what headers it likes.
+        let served = recorders[0].inbound.begin(method: "PUT", path: "/") { $0 == "a" ? "b" : nil }
+        #expect(served.trace == first)
         TraceContext.$current.withValue(first) { #expect(TraceContext.ofCurrentWork == first) }
-        withExtendedLifetime(recorders) {}
+        // One that is refused takes the place of none.
+        let registry = Registry()
+        let known = try recorder(Tracer(trace: first), in: registry)
+        #expect(throws: RegistryError.self) { try recorder(Tracer(trace: second), rate: 0.5, in: registry) }
+        #expect(TraceContext.next() == first)
+        #expect(RequestRecorder.newestSamplingRate == 1)
+        withExtendedLifetime((recorders, known)) {}
       }
       #expect(released == nil)
       let own = TraceContext.next()
       #expect(own != second && !own.isSampled)
+      let sampling = try recorder(rate: 1)
+      #expect(TraceContext.next().isSampled)
+      withExtendedLifetime(sampling) {}
     }
   }
 }

@@ -20,6 +20,7 @@ import TestSupport
     ("http://a.test/api", true), ("http://a.test/api/users?x=/health", true), ("http://a.test/%61pi", true),
     ("http://a.test/health", false), ("http://a.test", false), ("/api/served?x", true),
     ("/served?/api", false), ("", false), ("http://a.test/apiary", true),
+    ("http://a.test/v2/x", true), ("http://a.test/v2", false), ("http://a.test/x/api", false),
   ])
   func `paths are compared from their beginning`(url: String, isIncluded: Bool) {
     #expect(RequestFilter.paths(["/api", "/v2/"]).includes(Self.request(url)) == isIncluded)

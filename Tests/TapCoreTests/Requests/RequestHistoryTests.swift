@@ -166,7 +166,7 @@ struct RequestHistoryTests {
       }
     }
     let window = try window(&store, at: after(12))
-    #expect(window.covered < 6 * Self.slot && window.covered > Self.slot)
+    #expect(window.covered < 6 * Self.slot && window.covered > 4 * Self.slot)
     #expect(window.slots.first?.begin.nanoseconds == after(12).nanoseconds - window.covered)
     #expect(count(window) == 400 * UInt32(window.slots.count))
     let bytes = window.slots.flatMap(\.additions).reduce(0) { $0 + $1.labels.count + 4 * $1.counts.count }
@@ -185,9 +185,56 @@ struct RequestHistoryTests {
     #expect(window.covered == 24 * Self.slot && count(window) == 9_600)
   }
 
-  @Test func `has of a request what the page shows of it`() throws {
+  @Test func `what is kept of requests takes room too`() throws {
+    var store = try store(limit: 20_000)
+    for slot in 0..<Int64(24) {
+      for number in 0..<400 {
+        record(1, "\(slot)-\(number)", .failure(.timeout, statusCode: nil), in: &store, at: after(slot))
+      }
+    }
+    // Two examples of each series, some 650 bytes in all.
+    let window = try window(&store, at: after(24))
+    #expect(window.covered > 9 * Self.slot && window.covered < 15 * Self.slot)
+  }
+
+  @Test func `what a series keeps is forgotten for its own requests alone`() throws {
     var store = try store()
-    let whole = RequestObservation.whole(.outbound, .failure(.timeout, statusCode: 503))
+    for host in 0..<16 { record(10, "\(host)", in: &store, at: after(0)) }
+    for host in 0..<8 { record(20, "\(host)", in: &store, at: after(1)) }
+    let slowest = try window(&store, at: after(2)).slots.map { slot in
+      slot.additions.compactMap(\.slowest).map { $0.nanoseconds / 1_000_000 }
+    }
+    #expect(slowest == [Array(repeating: 10, count: 8), Array(repeating: 20, count: 8)])
+    // Only the overflow series has requests that failed and others.
+    store = try self.store(limit: 1)
+    record(1, in: &store, at: after(0))
+    record(5, "b", .failure(.timeout, statusCode: nil), in: &store, at: after(0))
+    record(3, "c", in: &store, at: after(1))
+    let failed = try window(&store, at: after(2)).slots.map { slot in
+      slot.additions.compactMap(\.newestFailure).map { $0.nanoseconds / 1_000_000 }
+    }
+    #expect(failed == [[5], []])
+  }
+
+  @Test func `series that expire within five seconds take no other with them`() throws {
+    var store = try store(idleExpiry: .nanoseconds(1))
+    for host in 0..<16 { record(1, "\(host)", in: &store, at: after(0)) }
+    for step in Int64(1)...3 {
+      let now = Instant(nanoseconds: after(0).nanoseconds + step)
+      for host in 0..<8 { record(1, "\(host)", in: &store, at: now) }
+      _ = scrape(&store, at: now)
+    }
+    let counts = try window(&store, at: after(1)).slots.flatMap(\.additions).map(\.counts)
+    #expect(counts == Array(repeating: [4, 0, 0], count: 8))
+  }
+
+  @Test func `has of a request what the page shows of it`() throws {
+    final class Span: Sendable {}
+    var store = try store()
+    let whole = with(RequestObservation.whole(.outbound, .failure(.timeout, statusCode: 503))) {
+      let sent = $0.request.traceContext?.traceparent ?? ""
+      $0.request.traceContext = TraceContext(traceparent: sent, span: Span())
+    }
     store.end(whole, store.begin(whole.request), at: after(0))
     let window = try window(&store, at: after(0))
     let addition = try #require(window.slots.first?.additions.first)
@@ -197,7 +244,16 @@ struct RequestHistoryTests {
       #expect((example.statusCode, example.errorType) == (503, "timeout"))
       #expect((example.trace, example.timings) == (whole.request.traceContext, whole.timings))
       #expect(example.cutOffPhase == .processing)
+      // The tracer's object goes with its request.
+      let span = example.trace?.span
+      #expect(span == nil)
     }
+  }
+
+  @Test(arguments: RequestDirection.allCases)
+  func `is kept only where it is asked for`(direction: RequestDirection) throws {
+    let window = try RequestRecorder(registry: Registry()).history(of: direction)
+    #expect(window == nil)
   }
 
   @Test func `takes any time`() throws {

@@ -170,6 +170,27 @@ struct RequestMetricsTests {
         #expect(registry.value(ofSeries: series) == sum)
       }
     }
+    // Of the connections nothing is known, which is not 0.
+    for name in ["http_client_connections_opened_total", "http_client_retransmitted_segments_total"] {
+      #expect(!registry.lines.contains { $0.hasPrefix(name) })
+    }
+  }
+
+  /// Or a rate would miss what the series begins with.
+  @Test func `a server whose connections were open already has its series at 0`() throws {
+    let metrics = try RequestDriver(registry: registry)
+    metrics.record(request()) { ($0.openedConnections, $0.retransmittedSegments) = (0, 0) }
+    let server = #"client="payments",server_address="api.example.com",server_port="443""#
+    for name in ["http_client_connections_opened_total", "http_client_retransmitted_segments_total"] {
+      #expect(registry.value(ofSeries: "\(name){\(server)}") == 0)
+    }
+  }
+
+  @Test func `by default every request counts, without a template, in 2,000 series that stay`() {
+    let configuration = RequestConfiguration()
+    #expect(configuration.filter.isAll && configuration.pathTemplates.isEmpty)
+    #expect(configuration.waitingExemptions == [])
+    #expect(configuration.series == SeriesConfiguration(limit: 2_000, idleExpiry: nil))
   }
 
   @Test(
@@ -183,6 +204,7 @@ struct RequestMetricsTests {
       (.response(statusCode: 0), "M"), (.response(statusCode: 1_000_000), "M"),
       (.failure(.timeout, statusCode: nil), #"error_type="timeout",M"#),
       (.failure(.body, statusCode: 200), #"error_type="body",M,http_response_status_code="200""#),
+      (.failure(.body, statusCode: 503), #"error_type="body",M,http_response_status_code="503""#),
       (.failure(.other, statusCode: nil), #"error_type="_OTHER",M"#), (.cancelled, "M"),
     ] as [(RequestEnd, String)])
   func `labels tell how a request ended`(how: RequestEnd, labels: String) throws {

@@ -57,6 +57,50 @@ struct RequestRecordTests {
     #expect(recorder.requestCount == 0)
   }
 
+  @Test(arguments: 0..<4)
+  func `a request lasts from its first begin to its first end`(drains: Int) throws {
+    let observer = RecordingObserver()
+    let recorder = try RequestRecorder(registry: Registry(), consumers: [observer])
+    let request = RequestRecord(RequestDescription(method: "GET"), recorder: recorder)
+    let start = Instant.now
+    for second in [0, 1] {
+      let time = Timestamp(nanosecondsSinceEpoch: 1_700_000_000_000_000_000 + Int64(second))
+      request.begin(at: start.advanced(by: .seconds(second)), time: time)
+      if drains & 1 == 1 { recorder.drain() }
+    }
+    for second in [5, 6] {
+      request.end(.response(statusCode: 200 + second), at: start.advanced(by: .seconds(second))) {
+        $0.responseBodySize = Int64(second)
+      }
+      if drains & 2 == 2 { recorder.drain() }
+    }
+    recorder.drain()
+    #expect(observer.ended.count == 1)
+    let seen = try #require(observer.ended.first)
+    #expect(seen.start == Timestamp(nanosecondsSinceEpoch: 1_700_000_000_000_000_000))
+    #expect((seen.duration, seen.end) == (.seconds(5), .response(statusCode: 205)))
+    #expect(seen.responseBodySize == 5)
+  }
+
+  @Test func `a request of which nothing knows more is looked at at once`() throws {
+    let recorder = try RequestRecorder(registry: Registry(), consumers: [])
+    let isLookedAt = Gate()
+    RequestRecord(RequestDescription(method: "GET"), recorder: recorder).look { isLookedAt.open() }
+    #expect(isLookedAt.isOpen)
+  }
+
+  @Test func `a request that has ended, or will not begin, waits for nothing`() throws {
+    let recorder = try RequestRecorder(registry: Registry(), consumers: [])
+    for begins in [true, false] {
+      let request = RequestRecord(RequestDescription(method: "GET"), recorder: recorder)
+      if begins { request.begin() }
+      let before = request.underWay(since: .now, at: .now)
+      request.end(.cancelled)
+      let after = request.underWay(since: .now, at: .now)
+      #expect(before != nil && after == nil)
+    }
+  }
+
   @Test(arguments: 0..<8)
   func `fields are added until the end`(drains: Int) throws {
     let observer = RecordingObserver()
@@ -88,6 +132,8 @@ struct RequestRecordTests {
 
   @Test(.needs(.thread))
   func `a request delivers none, unless the thread that does is behind by the limit`() async throws {
+    // What the documentation says.
+    try #require((RequestRecorder.many, RequestRecorder.limit) == (1_024, 16_384))
     let consumer = StuckConsumer()
     let recorder = try RequestRecorder(registry: Registry(), consumers: [consumer])
     recorder.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
@@ -106,6 +152,31 @@ struct RequestRecordTests {
     }
     recorder.drain()
     #expect(consumer.ended.load(ordering: .relaxed) == count + RequestRecorder.limit + 1)
+  }
+
+  /// Its first request makes more than the queue takes.
+  private final class BusyConsumer: RequestConsumer {
+    let recorder = Mutex<RequestRecorder?>(nil)
+    let ended = Atomic(0)
+
+    func requestStarted(_ request: RequestDescription) {
+      guard let recorder = recorder.withLock({ exchange(&$0, with: nil) }) else { return }
+      for _ in 0..<RequestRecorder.limit + 10 {
+        recorder.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
+      }
+    }
+    func requestEnded(_ observation: RequestObservation) { ended.wrappingAdd(1, ordering: .relaxed) }
+  }
+
+  @Test func `a delivery that makes requests loses none, however many`() throws {
+    let consumer = BusyConsumer()
+    let recorder = try RequestRecorder(registry: Registry(), consumers: [consumer])
+    consumer.recorder.withLock { $0 = recorder }
+    recorder.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
+    // What the first delivers comes with the second.
+    for _ in 0..<2 { recorder.drain() }
+    #expect(consumer.ended.load(ordering: .relaxed) == RequestRecorder.limit + 11)
+    #expect(recorder.requestCount == 0)
   }
 
   @Test(.needs(.thread))
@@ -128,11 +199,16 @@ struct RequestRecordTests {
 
   @Test(.needs(.thread)) func `each observer of the app's is told of each request, in order`() throws {
     let observers = [Transcript(), Transcript()]
-    let recorder = try RequestRecorder(registry: Registry(), observers: observers)
+    let registry = Registry()
+    let recorder = try RequestRecorder(registry: registry, observers: observers)
     for number in 1...2 { recorder.inbound.begin(method: "GET", path: "/\(number)").end(statusCode: 200) }
     recorder.drain()
     #expect(recorder.flushObservers(until: .now.advanced(by: .seconds(60))))
     for observer in observers { #expect(observer.text == ["start /1", "ok /1", "start /2", "ok /2"]) }
+    let name = "session_tap_observer_dropped_total"
+    let help = "Calls of the app's own observers and tracer that were dropped, because too many waited."
+    let lines = registry.lines.filter { $0.contains(name) }
+    #expect(lines == ["# HELP \(name) \(help)", "# TYPE \(name) counter", "\(name) 0"])
   }
 
   @Test(arguments: 0..<4)

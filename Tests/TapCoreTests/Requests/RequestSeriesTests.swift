@@ -70,6 +70,67 @@ struct RequestSeriesTests {
     #expect(found.filter { $0.key.contains(#"status_code="404""#) }.values.sorted() == [2])
   }
 
+  @Test func `a phase that found no room finds it when there is some`() throws {
+    let metrics = try driver(limit: 1, idleExpiry: .seconds(5))
+    func run(_ known: [RequestTimings.Phase]) {
+      metrics.record(request()) { for phase in known { $0.timings[phase] = .milliseconds(1) } }
+    }
+    run([.transfer, .local])
+    _ = samples(of: phases)
+    run([.local])
+    // The other one expires.
+    _ = samples(of: phases, after: 5)
+    run([.local])
+    let local = #"{client="c",phase="local",server_address="a"}"#
+    #expect(samples(of: phases, after: 5) == [#"{otel_metric_overflow="true"}"#: 2, local: 1])
+  }
+
+  @Test(arguments: [1, 2])
+  func `what is too long for a label finds its series where there is no room for another`(limit: Int) throws {
+    let metrics = try driver(limit: limit)
+    let known: [RequestTimings.Phase] = [.transfer, .local]
+    let long = String(repeating: "x", count: 300)
+    let request = RequestDescription(client: long, method: "GET", serverAddress: long, urlTemplate: long)
+    for status in [200, 404].prefix(limit) + [200, 404].prefix(limit) {
+      metrics.record(request, .response(statusCode: status)) {
+        for phase in known.prefix(limit) { $0.timings[phase] = .milliseconds(1) }
+        $0.openedConnections = 1
+      }
+    }
+    #expect(values() == (limit == 1 ? [[2], [2], [2]] : [[2, 2], [4, 4], [4]]))
+    #expect(samples(of: "session_tap_ended_requests_total").values.sorted() == [Double(2 * limit)])
+  }
+
+  @Test func `what a client has counted stays, whatever expires`() throws {
+    let metrics = try driver(idleExpiry: .seconds(5))
+    run(request(), metrics)
+    _ = values()
+    #expect(values(after: 5) == [[], [], []])
+    let ended = samples(of: "session_tap_ended_requests_total", after: 10)
+    #expect(ended == [#"{client="c"}"#: 1])
+  }
+
+  @Test func `each phase has a series of its own, however often it is found`() throws {
+    let metrics = try driver()
+    let all = RequestTimings.Phase.allCases
+    metrics.record(request("b")) { $0.openedConnections = 1 }
+    for _ in 0..<3 {
+      metrics.record(request()) {
+        for (place, phase) in all.enumerated() { $0.timings[phase] = .seconds(place) }
+        $0.openedConnections = 1
+      }
+    }
+    let sums = samples(of: "http_client_request_phase_duration_seconds_sum")
+    let expected = all.enumerated().map { place, phase in
+      (#"{client="c",phase="\#(phase.rawValue)",server_address="a"}"#, Double(3 * place))
+    }
+    #expect(sums == Dictionary(uniqueKeysWithValues: expected))
+    let servers: [String: Double] = [
+      #"{client="c",server_address="a"}"#: 3, #"{client="c",server_address="b"}"#: 1,
+    ]
+    #expect(samples(of: connections) == servers)
+  }
+
   @Test func `the overflow series keeps apart what is told apart elsewhere`() throws {
     let metrics = try driver(limit: 1)
     for host in ["a", "b", "a", "c"] { run(request(host, template: "/" + host), metrics) }

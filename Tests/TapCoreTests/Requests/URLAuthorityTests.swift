@@ -19,6 +19,7 @@ import TestSupport
       ("ftp://a.test/", "a.test", nil), ("postgres://u:p@db:5432/x?y=z", "db", 5_432),
       ("http://a_b.test:1", "a_b.test", 1), ("http://[::ffff:127.0.0.1]:81/", "::ffff:127.0.0.1", 81),
       ("https://[2001:DB8::A]", "2001:DB8::A", 443), ("http://a.test:00000080", "a.test", 80),
+      ("https://[fe80::1%251]:8/", "fe80::1%251", 8),
     ] as [(String, String, Int?)])
   func `any URL with a host is read`(url: String, host: String, port: Int?) throws {
     let authority = try #require(URLAuthority(url))
@@ -43,9 +44,15 @@ import TestSupport
     "http://a%zz/", "http://a\0b/", "http://[secret]/", "http://[a:b]/", "http://[::1]secret/",
     "http://[::1]secret:80/", "http://[::1%25a@b]/", "http://[::1]s", "http://[::1]s80/",
     "http://[::1secret]/", "http://[::1%25]/", "http://a.test:65536/", "ws://a.test:65536/",
-    "http://a.test:000000080",
+    "http://a.test:000000080", "http://a%2E,b/", "http://[::g]/",
   ])
   func `where something else may be meant there is none`(url: String) { #expect(URLAuthority(url) == nil) }
+
+  @Test func `a name is plain if it is of these bytes`() {
+    let plain = (UInt8.min...UInt8.max).filter(\.isUnreserved)
+    let text = "-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~"
+    #expect(String(decoding: plain, as: UTF8.self) == text)
+  }
 
   @Test func `what is written plainly is read as Foundation reads it`() throws {
     let parts = [

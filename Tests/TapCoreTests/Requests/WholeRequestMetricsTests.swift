@@ -89,6 +89,13 @@ struct WholeRequestMetricsTests {
         """)
   }
 
+  @Test(arguments: ["http_client_active_requests", "http_server_active_requests"])
+  func `the app's own metrics have other names`(name: String) throws {
+    let driver = try RequestDriver(registry: registry)
+    #expect(throws: RegistryError.self) { try registry.gauge(name, help: "") }
+    withExtendedLifetime(driver) {}
+  }
+
   @Test func `buckets that are none are refused with the name of their metric`() {
     func refused(_ change: (inout RequestConfiguration) -> Void) -> String? {
       do throws(RegistryError) {

@@ -95,6 +95,26 @@ import TestSupport
     #expect(names.isEmpty && seen.request.headers.isEmpty && seen.responseHeaders.isEmpty)
   }
 
+  @Test func `each header that a log shows is read, of a request and of its response`() async throws {
+    let names = HeaderNames(request: ["C", "a", "B"], response: ["F", "D", "e"])
+    #expect(names.request == ["a", "b", "c"])
+    let recorder = try RequestRecorder(registry: Registry(), headers: names, consumers: [observer])
+    func value(of name: String) -> String? { ["b", "e"].contains(name) ? nil : "of \(name)" }
+    let url = "http://a/"
+    await recorder.outbound.withRequest(client: "c", method: "GET", url: url, headers: value) {
+      $0.end(statusCode: 200, responseHeaders: value)
+    }
+    await recorder.inbound.withRequest(method: "GET", path: "/", headers: value) {
+      $0.fail(responseHeaders: value)
+    }
+    recorder.drain()
+    #expect(observer.ended.map(\.end) == [.response(statusCode: 200), .failure(.other, statusCode: nil)])
+    for seen in observer.ended {
+      #expect(seen.request.headers == ["a": "of a", "c": "of c"])
+      #expect(seen.responseHeaders == ["d": "of d", "f": "of f"])
+    }
+  }
+
   @Test func `an operation that ends nothing leaves a response of unknown status`() async throws {
     let recorder = try make()
     await recorder.inbound.withRequest(method: "GET", path: "/") { _ in }
@@ -142,14 +162,21 @@ import TestSupport
     #expect(try end(recorder).end == .response(statusCode: 403))
   }
 
-  @Test(arguments: [
-    (ExemplarPolicy.sampled, "01", true), (.sampled, "00", false), (.all, "01", true), (.all, "00", true),
-  ])
+  @Test(
+    arguments: [
+      (nil, "01", true), (nil, "00", false), (.sampled, "01", true), (.sampled, "00", false),
+      (.all, "01", true), (.all, "00", true),
+    ] as [(ExemplarPolicy?, String, Bool)])
   func `a request leaves an exemplar if its trace is sampled, or by choice`(
-    policy: ExemplarPolicy, flags: String, isKept: Bool
+    policy: ExemplarPolicy?, flags: String, isKept: Bool
   ) async throws {
     let registry = Registry()
-    let recorder = try RequestRecorder(registry: registry, exemplars: policy)
+    let recorder =
+      if let policy {
+        try RequestRecorder(registry: registry, exemplars: policy)
+      } else {
+        try RequestRecorder(registry: registry)
+      }
     let sent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-\(flags)"
     await recorder.inbound.withRequest(method: "GET", path: "/", traceparent: sent) {
       $0.end(statusCode: 200)

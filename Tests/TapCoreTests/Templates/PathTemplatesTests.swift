@@ -17,6 +17,8 @@ import TestSupport
       ("/a/z/c", "/a/{x}/c"), ("/a/b/d/e", "/a/b/*"), ("/a/z/d", nil), ("/no-slash/1", "no-slash/{x}"),
       ("no-slash/1", "no-slash/{x}"), ("/trailing/", "/trailing/"), ("/trailing", nil), ("/nowhere", nil),
       ("//", nil), ("/ü", nil), ("/users/\u{0}", "/users/{id}"),
+      // An empty segment is one for a star, and none for a parameter.
+      ("/files/", "/files/*"), ("/files/public/", "/files/*"),
     ] as [(String, String?)])
   func `the template that is literal from the left wins`(path: String, template: String?) {
     #expect(Self.templates.template(for: path) == template)
@@ -37,6 +39,14 @@ import TestSupport
     #expect(PathTemplates().isEmpty)
     #expect(PathTemplates([]).template(for: "/") == nil)
     #expect(!PathTemplates(["/*"]).isEmpty && !PathTemplates(["/"]).isEmpty)
+  }
+
+  @Test func `the root has no segment that a star could stand for`() {
+    #expect((["/*"] as PathTemplates).template(for: "/") == nil)
+  }
+
+  @Test func `a segment with one brace is no parameter`() {
+    #expect((["/u/{id", "/u/id}"] as PathTemplates).template(for: "/u/1") == nil)
   }
 
   @Test func `of two that fit the same paths the first counts`() {
@@ -79,7 +89,7 @@ import TestSupport
   /// `/*` in its place would fit every path.
   @Test(arguments: [
     ("/health*", "/health"), ("health*", "/health"), ("/v1/é**", "/v1/é"),
-    ("/v1*", "/v1"),
+    ("/v1*", "/v1"), ("/my files*", "/my%20files"),
     ("/users/{id}/post*", "/users/{id}/post"),
   ])
   func `a star behind a word is two templates`(template: String, word: String) throws {
@@ -104,6 +114,15 @@ import TestSupport
     let template = ":" + String(repeating: "x", count: 1 << 20)
     let error = #expect(throws: PathTemplateError.self) { try PathTemplates([template]).validate() }
     #expect(error?.description.utf8.count ?? .max < 1_000)
+    #expect(error?.template == String(template.prefix(256)))
+    #expect(error?.spelling == "/{" + String(repeating: "x", count: 254))
+  }
+
+  @Test func `a path of 510 segments is found, and none beyond it`() {
+    let (most, more) = (String(repeating: "/x", count: 510), String(repeating: "/x", count: 511))
+    let templates = PathTemplates([most, more])
+    #expect(templates.template(for: most) == most)
+    #expect(templates.template(for: more) == nil)
   }
 
   @Test func `a set made to be slow is given up on`() {

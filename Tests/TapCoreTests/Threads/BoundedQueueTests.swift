@@ -93,9 +93,13 @@ import TestSupport
     queue.close()
     #expect(add(2, to: queue) == [.closed])
     #expect(queue.flush(until: Self.deadline))
+    #expect(last.withLock { $0 } == [false, true])
+    // Another close is none.
+    queue.close()
+    #expect(queue.flush(until: .now))
     queue.drain()
     #expect(last.withLock { $0 } == [false, true])
-    #expect(queue.droppedCount == 1)
+    #expect(queue.addedCount == 2 && queue.droppedCount == 1)
   }
 
   @Test func `a batch that is not done keeps its flush waiting, and a turn for none is no flush`() {
@@ -113,6 +117,72 @@ import TestSupport
     isDone.store(true, ordering: .relaxed)
     #expect(queue.flush(until: Self.deadline))
     #expect(flushes.withLock { $0.contains(true) })
+  }
+
+  @Test func `the last turn is a flush, and comes after the rest of an earlier batch`() {
+    let isStuck = Atomic(true)
+    let turns = Mutex<[String]>([])
+    let queue = BoundedQueue<[Int]> { batch, turn in
+      if isStuck.load(ordering: .relaxed) { return }
+      if !batch.isEmpty {
+        let names = [(turn.isNew, "new"), (turn.isFlush, "flush"), (turn.isLast, "last")]
+        turns.withLock { $0.append("\(batch)" + names.map { $0.0 ? " " + $0.1 : "" }.joined()) }
+      }
+      batch = []
+    }
+    _ = add(1, to: queue)
+    queue.drain()
+    #expect(!queue.flush(until: .now))
+    _ = add(2, to: queue)
+    queue.close()
+    #expect(!queue.flush(until: .now))
+    isStuck.store(false, ordering: .relaxed)
+    for _ in 0..<2 { queue.drain() }
+    #expect(turns.withLock { $0 } == ["[1] flush", "[2] new flush last"])
+    #expect(queue.flush(until: .now))
+  }
+
+  @Test func `a close has its batch delivered as a flush has`() {
+    let isFlush = Mutex<[Bool]>([])
+    let queue = BoundedQueue<[Int]> { batch, turn in
+      if turn.isLast { isFlush.withLock { $0.append(turn.isFlush) } }
+      batch = []
+    }
+    queue.close()
+    queue.drain()
+    #expect(isFlush.withLock { $0 } == [true])
+  }
+
+  @Test func `what is added while a batch is processed is not done with it`() {
+    let own = Mutex<BoundedQueue<[Int]>?>(nil)
+    let turns = Mutex<[String]>([])
+    let queue = BoundedQueue<[Int]> { batch, turn in
+      if !batch.isEmpty { turns.withLock { $0.append("\(batch) \(turn.isFlush)") } }
+      if batch == [1], let own = own.withLock({ $0 }) {
+        own.add { $0.append(2, limit: 4, many: 2) }
+        own.flush(until: Self.deadline)
+      }
+      batch = []
+    }
+    own.withLock { $0 = queue }
+    _ = add(1, to: queue)
+    for _ in 0..<2 { queue.drain() }
+    own.withLock { $0 = nil }
+    #expect(turns.withLock { $0 } == ["[1] false", "[2] true"])
+  }
+
+  @Test(arguments: [true, false])
+  func `all who wait go on, when it is done and when the queue is abandoned`(isDone: Bool) async throws {
+    let queue = queue()
+    let ends = EventQueue<Bool>()
+    _ = add(1, to: queue)
+    _ = try await batches.next("a batch")
+    for _ in 0..<3 { try BackgroundThread.start { ends.send(queue.flush(until: .never)) } }
+    // So that most likely all of them wait.
+    #expect(!queue.flush(until: .now.advanced(by: .milliseconds(20))))
+    if isDone { gate.open() } else { queue.abandon() }
+    for _ in 0..<3 { #expect(try await ends.next(seconds: 60, "the end of a flush") == isDone) }
+    gate.open()
   }
 
   @Test func `a queue that is abandoned lets go of those that wait`() async throws {

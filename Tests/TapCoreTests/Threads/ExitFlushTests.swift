@@ -16,8 +16,10 @@ import TestSupport
     }
   }
 
-  /// Takes a tenth of a second, and ends the process if it is given more than what was left.
+  /// Takes a tenth of a second, and ends the process if it is given more than what was left, or less than a
+  /// second from a time before the first flush.
   private final class Slow: FlushedAtExit {
+    static let before = Instant.now
     private let most: Duration
 
     init(most: Duration) { self.most = most }
@@ -25,6 +27,7 @@ import TestSupport
     func flushAtExit(within limit: Duration) {
       let start = ContinuousClock.now
       if limit > most { _exit(1) }
+      if limit < Duration.seconds(1) - Self.before.duration(to: .now) { _exit(2) }
       while ContinuousClock.now - start < .milliseconds(100) {}
     }
   }
@@ -32,7 +35,11 @@ import TestSupport
   @Test func `all together have one second`() async {
     await #expect(processExitsWith: .exitCode(7)) {
       let objects = [700, 800, 900, 1_000].map { Slow(most: .milliseconds($0)) }
+      let added = Instant.now
       for object in objects { ExitFlush.add(object) }
+      // The time until the exit does not count.
+      while added.duration(to: .now) < .milliseconds(50) {}
+      _ = Slow.before
       withExtendedLifetime(objects) { exit(7) }
     }
   }

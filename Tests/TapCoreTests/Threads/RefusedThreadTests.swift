@@ -26,6 +26,14 @@ import TestSupport
       queue.add { $0.append(200, limit: 100, many: 50) }
       let batch = try await batches.next("a batch")
       #expect(batch == Array(0..<100))
+      // Also one that is neither the first, nor one of many, nor too much.
+      let other = Self.queue(batches)
+      refuse_threads(-1)
+      for number in 0..<2 { other.add { $0.append(number, limit: 100, many: 50) } }
+      refuse_threads(0)
+      other.add { $0.append(2, limit: 100, many: 50) }
+      let next = try await batches.next(seconds: 60, "a batch of the other")
+      #expect(next == [0, 1, 2])
       exit(queue.droppedCount == 101 ? 7 : 1)
     }
   }
@@ -35,6 +43,8 @@ import TestSupport
       let batches = EventQueue<[Int]>()
       let queue = Self.queue(batches)
       refuse_threads(-1)
+      // Who starts it is told at once.
+      if (try? queue.start()) != nil || queue.wake() { exit(2) }
       queue.add { $0.append(1, limit: 4, many: 2) }
       #expect(queue.flush(until: .now.advanced(by: Self.deadline)))
       let batch = try await batches.next("a batch")
@@ -56,15 +66,19 @@ import TestSupport
 
   @Test(.serialized, arguments: [false, true])
   func `observers are called after the next request, or the next scrape`(isScrape: Bool) async throws {
-    struct Observer: RequestObserver {
-      let ends: EventQueue<Int>
+    struct Observer: RequestTracer {
+      let ends = EventQueue<Int>()
+      func beginClientSpan() -> TraceContext { .random() }
+      func beginServerSpan(method: String, headers: (String) -> String?) -> TraceContext { .random() }
       func requestEnded(_ observation: RequestObservation) { ends.send(observation.statusCode ?? 0) }
     }
     try ExitValues.give("RefusedThreadTests", isScrape)
     await #expect(processExitsWith: .exitCode(7)) {
       let isScrape = try ExitValues.take("RefusedThreadTests", Bool.self)
-      let (registry, ends) = (Registry(), EventQueue<Int>())
-      let recorder = try RequestRecorder(registry: registry, observers: [Observer(ends: ends)])
+      let (registry, observers) = (Registry(), [Observer(), Observer()])
+      // The tracer's calls wait by themselves.
+      let recorder = try RequestRecorder(
+        registry: registry, consumers: [], observers: [observers[0]], tracer: observers[1])
       refuse_threads(-1)
       func serve(_ status: Int) { recorder.inbound.begin(method: "GET", path: "/").end(statusCode: status) }
       for status in 0..<50 { serve(status) }
@@ -76,7 +90,9 @@ import TestSupport
         refuse_threads(0)
         serve(50)
       }
-      for status in 0..<(isScrape ? 50 : 51) { #expect(try await ends.next("an end") == status) }
+      for observer in observers {
+        for status in 0..<(isScrape ? 50 : 51) { #expect(try await observer.ends.next("an end") == status) }
+      }
       exit(7)
     }
   }
@@ -103,7 +119,16 @@ import TestSupport
       #expect(result == "on this thread")
       #expect(registry.value(of: "session_tap_refused_threads_total") == 11)
       // At most 64 are kept.
-      for _ in 0..<63 { BackgroundThread.startNowOrLater {} }
+      struct Reference { weak var gate: Gate? }
+      func postpone() -> Reference {
+        let gate = Gate()
+        BackgroundThread.startNowOrLater {
+          gate.open()
+          ran.send("postponed")
+        }
+        return Reference(gate: gate)
+      }
+      let postponed = (0..<63).map { _ in postpone() }
       weak var beyond: Gate?
       do {
         let gate = Gate()
@@ -113,7 +138,13 @@ import TestSupport
       if beyond != nil { exit(4) }
       refuse_threads(0)
       try BackgroundThread.start {}
-      #expect(try await ran.next("the postponed body") == "postponed")
+      for _ in 0..<64 { #expect(try await ran.next(seconds: 60, "a postponed body") == "postponed") }
+      if !BackgroundThread.startNowOrLater({ ran.send("now") }) { exit(5) }
+      #expect(try await ran.next("the body that runs now") == "now")
+      // Each once: nothing is kept of them.
+      try await Poll.until(seconds: 60, "the release of the bodies") {
+        postponed.allSatisfy { $0.gate == nil }
+      }
       exit(7)
     }
     let lines = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)

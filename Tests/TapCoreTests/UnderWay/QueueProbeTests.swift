@@ -51,6 +51,13 @@ struct QueueProbeTests {
     #expect(turn(&state, at: 95_000).held == .seconds(5))
   }
 
+  @Test func `an answer is due since its question, whoever has put it`() {
+    var state = QueueProbe.State()
+    let mustAsk = state.ask(at: at(1_000))
+    #expect(mustAsk)
+    #expect(turn(&state, at: 3_000) == (false, nil, at(6_000)))
+  }
+
   @Test func `a limit of no time asks for no turn at once`() {
     var state = QueueProbe.State()
     let first = state.turn(isUsed: true, limit: .zero, at: at(0))

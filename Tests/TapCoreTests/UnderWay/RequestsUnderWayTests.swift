@@ -61,13 +61,19 @@ struct RequestsUnderWayTests {
     #expect(table.takeReports(at: at(2)).requests.count == (isReported ? 1 : 0))
     #expect(table.takeReports(at: at(2)).requests.isEmpty)
     #expect(table.nextReport > at(2))
+    let overdue = table.overdue(atMost: 1, at: at(3))
+    #expect((overdue.count, overdue.unstartedCount) == (isReported ? 1 : 0, 0))
   }
 
-  @Test func `of a short wait the second half is left for the look before its report`() {
+  @Test(
+    arguments: [(100_000, 1_050_000_000), (2_000, 1_001_000_000), (1, 1_000_500_000)] as [(Int, Int64)])
+  func `of a short wait, of 1 ms at least, the second half is left for the look before its report`(
+    limit: Int, look: Int64
+  ) {
     let record = makeRecord()
-    var table = RequestsUnderWay(limit: .milliseconds(100))
+    var table = RequestsUnderWay(limit: .microseconds(limit))
     table.begin(record, at: at(1), in: series, isReported: true)
-    #expect(table.nextReport == Instant(nanoseconds: 1_050_000_000))
+    #expect(table.nextReport == Instant(nanoseconds: look))
   }
 
   /// In a process of its own, whose memory no other test changes.
@@ -107,6 +113,24 @@ struct RequestsUnderWayTests {
     #expect(table.isEmpty)
   }
 
+  @Test func `requests that are released without an end keep none from its report`() {
+    let kept = (0..<8).map { _ in makeRecord() }
+    var released = (0..<9).map { _ in makeRecord() }
+    recorder.drain()
+    var table = RequestsUnderWay(limit: .seconds(30))
+    for record in kept + released.dropLast() {
+      table.begin(record, at: at(0), in: series, isReported: true)
+    }
+    table.add(released[8], at: at(0))
+    released = []
+    #expect(recorder.requestCount == kept.count)
+    // Whatever their order is.
+    #expect(table.takeReports(at: at(30)).requests.count == kept.count)
+    // Nor does what has not started wait for a scrape to leave.
+    #expect(table.waitingForStart == nil)
+    withExtendedLifetime(kept) {}
+  }
+
   @Test func `requests that have not started wait for no report, and leave once they are released`() {
     var records = (0..<3).map { _ in makeRecord() }
     // From then on nothing else has them.
@@ -125,6 +149,8 @@ struct RequestsUnderWayTests {
     strict.add(records[0], at: at(0))
     #expect(strict.overdue(atMost: 9, at: at(1)).count == 0)
     #expect(strict.overdue(atMost: 9, at: at(2)).count == 1)
+    strict.begin(records[1], at: at(1), in: series, isReported: true)
+    #expect(strict.overdue(atMost: 1, at: at(3)).oldest.map(\.start) == [at(0)])
     table.begin(records[0], at: at(25), in: series, isReported: false)
     #expect(table.waitingForStart?.count == 2)
     #expect(table.waitingForStart?.oldest == at(1))

@@ -24,6 +24,34 @@ struct UnderWayReporterTests {
     }
   }
 
+  /// Knows nothing until a look has come to its end, on another thread.
+  private final class SlowSource: RequestProgressSource {
+    private let isKnown = Atomic(false)
+
+    var progress: RequestProgress {
+      RequestProgress(wait: isKnown.load(ordering: .acquiring) ? .redirect : nil)
+    }
+
+    func look(then done: @escaping @Sendable () -> Void) {
+      isKnown.store(false, ordering: .relaxed)
+      DispatchQueue.global().asyncAfter(deadline: .now() + 0.01) {
+        self.isKnown.store(true, ordering: .releasing)
+        done()
+      }
+    }
+  }
+
+  /// Keeps what it is told as the process ends.
+  private final class Ends: RequestConsumer {
+    private let all = Mutex<[String]>([])
+    var text: [String] { all.withLock { $0 } }
+
+    func requestEnded(_ observation: RequestObservation) {}
+    func requestIsUnfinished(_ request: RequestUnderWay) { all.withLock { $0.append(request.request.url) } }
+    func requestsAreUnfinished(_ count: Int) { all.withLock { $0.append("\(count) more") } }
+    func batchEnded() { all.withLock { $0.append("end") } }
+  }
+
   private func before(_ seconds: Int) -> Instant {
     Instant(nanoseconds: now.nanoseconds - Int64(seconds) * 1_000_000_000)
   }
@@ -96,9 +124,94 @@ struct UnderWayReporterTests {
 
   @Test func `where no wait is reported, neither is a held queue`() throws {
     let metrics = try RequestMetrics(.outbound, with(RequestConfiguration()) { $0.waitingLimit = nil })
-    let reporter = UnderWayReporter([metrics], [])
+    // The limit of what is served is none of that queue's.
+    let reporter = UnderWayReporter([metrics, try RequestMetrics(.inbound)], [])
     reporter.watch(QueueProbe { _ in })
     #expect(reporter.reportWaits(isUsed: true, at: now) == .never)
+  }
+
+  @Test func `each consumer is told of what waits, also behind a request that has just ended`() throws {
+    let observers = [RecordingObserver(), RecordingObserver()]
+    let metrics = try RequestMetrics(.outbound)
+    let reporter = UnderWayReporter([metrics], observers)
+    let records = (0..<3).map { _ in makeRecord() }
+    for (record, age) in zip(records, [40, 35, 33]) { begin(record, at: before(age), in: metrics) }
+    records[0].end(.cancelled)
+    reporter.watch(QueueProbe { _ in })
+    #expect(reporter.heldTime(at: before(7)) == .zero)
+    // The held queue is reported at each doubling.
+    #expect(reporter.reportWaits(isUsed: false, at: now) == now.advanced(by: .seconds(7)))
+    for observer in observers {
+      #expect(observer.waits.map(\.duration) == [.seconds(35), .seconds(33)])
+      #expect(observer.heldQueues.map(\.unstarted) == [0])
+      #expect(observer.heldQueues.map(\.duration) == [.seconds(7)])
+    }
+    withExtendedLifetime(records) {}
+  }
+
+  @Test func `each consumer is told once of what is unfinished, and then that this is all`() throws {
+    let consumers = [Ends(), Ends()]
+    let metrics = try RequestMetrics(.outbound)
+    let reporter = UnderWayReporter([metrics], consumers)
+    let record = RequestRecord(RequestDescription(method: "GET", url: "http://a/"), recorder: recorder)
+    begin(record, at: .now, in: metrics)
+    for _ in 0..<2 { reporter.reportUnfinished() }
+    #expect(consumers.map(\.text) == [["http://a/", "end"], ["http://a/", "end"]])
+    withExtendedLifetime(record) {}
+  }
+
+  @Test func `a question gets the oldest of both directions, and how many more are as old`() throws {
+    let metrics = [try RequestMetrics(.outbound), try RequestMetrics(.inbound)]
+    let reporter = UnderWayReporter(metrics, [])
+    let start = Instant.now
+    let ages = [10, 40, 30, 20].map { Duration.seconds($0 * 60) }
+    let records = ages.map { _ in makeRecord() }
+    for (place, record) in records.enumerated() {
+      let since = Instant(nanoseconds: start.nanoseconds - ages[place].nanoseconds)
+      begin(record, at: since, in: metrics[place % 2])
+    }
+    #expect(reporter.requests().oldest.map { Int($0.duration.seconds / 600) } == [4, 3, 2, 1])
+    let (oldest, more) = reporter.requests(olderThan: .seconds(20 * 60), limit: 1)
+    #expect(oldest.map { Int($0.duration.seconds / 600) } == [4])
+    #expect(more == 2)
+    withExtendedLifetime(records) {}
+  }
+
+  @Test func `a question waits for the looks at what it lists`() throws {
+    let metrics = try RequestMetrics(.outbound)
+    let reporter = UnderWayReporter([metrics], [])
+    let record = RequestRecord(
+      RequestDescription(method: "GET"), recorder: recorder, progress: SlowSource())
+    begin(record, at: .now, in: metrics)
+    // On a machine that is busy some take longer than the question waits.
+    let isListed = (0..<20).contains { _ in reporter.requests().oldest.map(\.wait) == [.redirect] }
+    let isOverdue = (0..<20).contains { _ in
+      reporter.overdue(atMost: 1, at: now).oldest.map(\.request.wait) == [.redirect]
+    }
+    #expect(isListed && isOverdue)
+    withExtendedLifetime(record) {}
+  }
+
+  @Test func `of many 100 are looked at for their reports, and the oldest 1,000 for a question`() throws {
+    let observer = RecordingObserver()
+    let metrics = [try RequestMetrics(.outbound), try RequestMetrics(.outbound)]
+    let records = (0..<1_102).map { _ in makeRecord() }
+    let start = Instant.now
+    for record in records.prefix(101) { begin(record, at: start, in: metrics[0]) }
+    for (place, record) in records.dropFirst(101).enumerated() {
+      begin(record, at: Instant(nanoseconds: start.nanoseconds - Int64(place)), in: metrics[1])
+    }
+    let reporter = UnderWayReporter([metrics[0]], [observer])
+    for time in [29_900, 30_000] {
+      _ = reporter.reportWaits(isUsed: false, at: start.advanced(by: .milliseconds(time)))
+    }
+    #expect(observer.waits.count == 101)
+    #expect(observer.waits.count { $0.wait == .redirect } == 100)
+    let listed = UnderWayReporter([metrics[1]], []).requests().oldest
+    #expect(listed.count == 1_001)
+    #expect(listed.dropLast().allSatisfy { $0.wait == .redirect })
+    #expect(try #require(listed.last).wait == nil)
+    withExtendedLifetime(records) {}
   }
 
   @Test func `what a request waits for has these words in lines`() {

@@ -58,12 +58,12 @@ struct UnderWayTests {
     let samples = registry.samples(90, after: start)
     #expect(samples.contains("http_client_oldest_active_request_seconds\(labels) 90"))
     #expect(samples.contains("http_client_active_requests\(labels) 1"))
-    // A younger one changes nothing.
-    let second = makeRecord()
-    second.begin()
+    // Younger ones change nothing.
+    let others = (0..<40).map { _ in makeRecord() }
+    for other in others { other.begin() }
     #expect(registry.samples(100, after: start).contains { $0.hasSuffix("\(labels) 100") })
-    #expect(recorder.requestsUnderWay().count == 2)
-    for record in [record, second] { record.end(.cancelled) }
+    #expect(recorder.requestsUnderWay().count == 41)
+    for record in [record] + others { record.end(.cancelled) }
     #expect(recorder.requestsUnderWay().isEmpty)
     #expect(
       registry.samples(110, after: start).contains("http_client_oldest_active_request_seconds\(labels) 0"))
@@ -107,6 +107,7 @@ struct UnderWayTests {
     let asked = Timestamp(
       nanosecondsSinceEpoch: known.start.nanosecondsSinceEpoch + known.duration.nanoseconds)
     #expect(asked >= before && asked <= Timestamp.now)
+    #expect(known.duration >= .seconds(90))
     #expect(try #require(registry.value(of: "session_tap_oldest_unstarted_request_seconds")) >= 90)
     withExtendedLifetime(record) {}
   }
@@ -142,12 +143,23 @@ struct UnderWayTests {
     let other = makeRecord()
     other.end(.cancelled)
     #expect(recorder.requestsUnderWay().isEmpty)
+    #expect(registry.value(ofSeries: "session_tap_unstarted_requests") == 0)
     #expect(registry.value(ofSeries: "session_tap_ended_requests_total{client=\"c\"}") == nil)
+    withExtendedLifetime(other) {}
     record.begin()
     #expect(recorder.requestsUnderWay().map(\.wait) == [nil])
     record.end(.response(statusCode: 200))
     #expect(recorder.requestsUnderWay().isEmpty)
     #expect(registry.value(ofSeries: "session_tap_ended_requests_total{client=\"c\"}") == 1)
+  }
+
+  @Test func `each question is about all requests until then`() {
+    let made = recorder.outbound.begin(client: "c", method: "GET", url: "http://host/")
+    #expect(recorder.oldestRequestsUnderWay(limit: 9).oldest.count == 1)
+    let served = recorder.inbound.begin(method: "GET", path: "/")
+    let overdue = recorder.overdueRequests(atMost: 1, at: .now.advanced(by: .seconds(3_600)))
+    #expect((overdue.count, overdue.oldest.count) == (2, 1))
+    withExtendedLifetime((made, served)) {}
   }
 
   @Test func `what a source knows is shown, and the source is not kept`() throws {

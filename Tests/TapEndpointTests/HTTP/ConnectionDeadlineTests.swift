@@ -5,6 +5,11 @@ import Testing
   private let get = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
 
   @Test func `closes an idle connection`() {
+    var silent = ConnectionDriver()
+    silent.pass(.seconds(75) - .nanoseconds(1))
+    #expect(silent.end == nil)
+    silent.pass(.nanoseconds(1))
+    #expect(silent.end == "closed")
     var driver = ConnectionDriver()
     driver.pass(.seconds(74))
     #expect(driver.end == nil)
@@ -28,7 +33,9 @@ import Testing
       driver.receive(piece)
       driver.pass(.milliseconds(700))
     }
+    #expect(driver.sent.hasSuffix("\r\n\r\n408 Request Timeout: the head took too long\n"))
     #expect(driver.statuses == ["408"])
+    #expect(driver.refused == [408])
     #expect(driver.isOutputShut)
   }
 
@@ -83,12 +90,12 @@ import Testing
       driver.run()
     }
     #expect(driver.connection.output.isEmpty)
-    // A trickle is not enough, nor behind a step that was.
+    // Less than a step is not enough, nor behind a step that was.
     driver.room = 65_536
     driver.receive(get)
     for _ in 0..<5 where driver.end == nil {
       driver.pass(.seconds(3))
-      driver.room = 10
+      driver.room = 21_845
       driver.connection.isWriteBlocked = false
       driver.run()
     }

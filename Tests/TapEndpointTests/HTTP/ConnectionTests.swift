@@ -30,12 +30,16 @@ import Testing
     driver.receive(get + get)
     #expect(driver.requests.count == 1)
     #expect(driver.connection.wantsInput)
-    driver.receive(String(repeating: get, count: 600))
+    // Up to 16 KiB behind the request.
+    driver.receive(String(repeating: "x", count: 16_383 - get.utf8.count))
+    #expect(driver.connection.wantsInput)
+    driver.receive("x")
     #expect(!driver.connection.wantsInput)
     #expect(driver.connection.activity == .answering)
     driver.connection.answer(.text("x"), to: 0, at: driver.time)
     driver.run()
     #expect(driver.requests.count == 2)
+    #expect(driver.connection.isCurrent(1) && !driver.connection.isCurrent(0))
     // An answer to the request before is not one to this.
     driver.connection.answer(.text("y"), to: 0, at: driver.time)
     driver.run()
@@ -66,6 +70,50 @@ import Testing
     #expect(driver.isOutputShut)
     #expect(driver.end == nil)
     driver.finishInput()
+    #expect(driver.end == "closed")
+  }
+
+  @Test func `reads nothing behind its last request until the answer is sent`() {
+    var driver = ConnectionDriver()
+    driver.room = 0
+    driver.receive("GET /a HTTP/1.0\r\n\r\n")
+    #expect(!driver.connection.wantsInput && driver.connection.wantsOutput)
+    driver.room = .max
+    driver.connection.isWriteBlocked = false
+    driver.run()
+    #expect(driver.connection.wantsInput && !driver.connection.wantsOutput)
+  }
+
+  /// Else the end would be read again and again until the answer.
+  @Test func `reads nothing behind the client's end`() {
+    var driver = ConnectionDriver()
+    driver.answer = { _ in nil }
+    driver.receive(get)
+    driver.finishInput()
+    #expect(driver.end == nil)
+    #expect(!driver.connection.wantsInput)
+    driver.connection.answer(.text("x"), to: 0, at: driver.time)
+    driver.run()
+    #expect(driver.statuses == ["200"])
+    #expect(driver.end == "closed")
+  }
+
+  @Test func `has its endpoint's limits for each of its requests`() {
+    var limits = Endpoint.Configuration.Limits()
+    limits.headerCount = 1
+    var driver = ConnectionDriver()
+    driver.connection = ConnectionState(limits: limits, at: driver.time)
+    driver.receive(get + get.replacing("Host: h", with: "Host: h\r\nX: y"))
+    #expect(driver.statuses == ["200", "431"])
+  }
+
+  @Test func `says that a request is incomplete`() {
+    var driver = ConnectionDriver()
+    driver.receive("GET /a HT")
+    driver.finishInput()
+    #expect(driver.sent.hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
+    #expect(driver.sent.hasSuffix("\r\n\r\n400 Bad Request: the request is incomplete\n"))
+    #expect(driver.refused == [400])
     #expect(driver.end == "closed")
   }
 

@@ -65,6 +65,7 @@ import Testing
     ("GET /?< HTTP/1.1\r\n", "400 invalid byte in the query"),
     ("GET / HTTP/1.1\n", "400 a line does not end in CRLF"),
     (head + "X\r\n", "400 a field without a valid name"),
+    (head + " X: a\r\n", "400 a field without a valid name"),
     (head + "X: \u{0}\r\n", "400 invalid byte in a field value"),
     (head + String(repeating: "a:\r\n", count: 100), "431 more than 100 header fields"),
     (head + "Host: a\r\n\r\n", "400 no Host field, more than one, or an invalid one"),

@@ -29,6 +29,7 @@ import Testing
     Valid(text: "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", method: "OPTIONS", path: "*"),
     Valid(text: "GET / HTTP/1.0\r\n\r\n", authority: nil, keepsAlive: false),
     Valid(text: "GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", authority: nil),
+    Valid(text: "GET / HTTP/1.0\r\nHost: b\r\n\r\n", authority: "b", keepsAlive: false),
     Valid(text: "GET / HTTP/1.7\r\nHost: a\r\n\r\n"),
     Valid(text: "GET / HTTP/1.1\r\nHost: a\r\nConnection: foo , CLOSE\r\n\r\n", keepsAlive: false),
     Valid(text: "GET / HTTP/1.1\r\nHost: a\r\nConnection: close, keep-alive\r\n\r\n", keepsAlive: false),
@@ -112,7 +113,7 @@ import Testing
     // Host (section 3.2).
     Invalid("GET / HTTP/1.1\r\n\r\n"), Invalid("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n"),
     Invalid("GET / HTTP/1.0\r\nHost: a\r\nhost: b\r\n\r\n"), Invalid("GET / HTTP/1.1\r\nHost:\r\n\r\n"),
-    Invalid("GET / HTTP/1.1\r\nHost: a:65536\r\n\r\n"),
+    Invalid("GET / HTTP/1.1\r\nHost: a:65536\r\n\r\n"), Invalid("GET / HTTP/1.1\r\nHost: a:+1\r\n\r\n"),
     Invalid("GET / HTTP/1.1\r\nHost: a b\r\n\r\n"), Invalid("GET / HTTP/1.1\r\nHost: a:b\r\n\r\n"),
     Invalid("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n"), Invalid("GET / HTTP/1.1\r\nHost: u@a\r\n\r\n"),
     Invalid("GET / HTTP/1.1\r\nHost: [evil.com]\r\n\r\n"),

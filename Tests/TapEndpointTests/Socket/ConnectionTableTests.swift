@@ -18,6 +18,29 @@ import TestSupport
     #expect(table.capacity == 1)
     table.updateCapacity(at: start + .seconds(5) + .nanoseconds(1))
     #expect(table.capacity == room)
+    // A second shortage before the end of the first.
+    let (first, second) = (start + .seconds(60), start + .seconds(63))
+    table.noteShortage(at: first)
+    table.noteShortage(at: second)
+    table.updateCapacity(at: second + .seconds(5))
+    #expect(table.capacity == 1)
+    table.updateCapacity(at: second + .seconds(5) + .nanoseconds(1))
+    #expect(table.capacity == room)
+  }
+
+  @Test(.needs(.program)) func `leaves a quarter of few descriptors alone, and sees a new limit`() async {
+    await #expect(processExitsWith: .success) {
+      var table = ConnectionTable(limit: 512)
+      for (count, room) in [(127, 96), (128, 96), (129, 97), (64, 48)] {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(7), &limit)  // RLIMIT_NOFILE
+        limit.rlim_cur = rlim_t(count)
+        try #require(setrlimit(__rlimit_resource_t(7), &limit) == 0)
+        table.updateCapacity(at: .now)
+        #expect(table.maximum == room)
+        #expect(table.capacity == room)
+      }
+    }
   }
 
   private static func table(of drivers: [ConnectionDriver]) -> ConnectionTable {

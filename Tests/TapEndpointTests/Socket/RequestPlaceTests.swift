@@ -25,6 +25,11 @@ import TestSupport
 
     func waitForCancel() async throws { try await cancelled.next("the cancel of a handler") }
 
+    func releaseFirst() {
+      let complete = waiting.withLock { $0.removeFirst() }
+      complete()
+    }
+
     func releaseAll() {
       let waiting = waiting.withLock { waiting in
         defer { waiting = [] }
@@ -135,6 +140,31 @@ import TestSupport
     }
   }
 
+  @Test func `a handler that ends late leaves its connection's next request alone`() async throws {
+    let stuck = StuckHandler()
+    defer { stuck.releaseAll() }
+    let registry = Registry()
+    func late() -> Double? { registry.value(of: "session_tap_overdue_handlers", labels: ["path": "/stuck"]) }
+    try await withEndpoint(
+      routes: [.liveness(), stuck.route], limits: Self.room(for: 1), registry: registry
+    ) { port in
+      let client = try RawClient(port: port)
+      let field = "X-Prometheus-Scrape-Timeout-Seconds: 0.06"
+      client.send("GET /stuck HTTP/1.1\r\nHost: localhost\r\n\(field)\r\n\r\n")
+      try await stuck.waitForStart()
+      #expect(await client.receive(until: "too long\n").hasPrefix("HTTP/1.1 503 "))
+      try await stuck.waitForCancel()
+      client.send("GET /stuck HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      try await stuck.waitForStart()
+      stuck.releaseFirst()
+      #expect(try await RawClient.status("/healthz", port: port) == "200")
+      try #require(late() == 0)
+      #expect(try await RawClient.status("/stuck", port: port) == "503")
+      stuck.releaseAll()
+      #expect(await client.receive(until: "late").hasPrefix("HTTP/1.1 200 "))
+    }
+  }
+
   /// Clients that go, or whose time is over, leave handlers behind that never return.
   @Test func `of a route no more handlers live than four times the requests in flight`() async throws {
     let stuck = StuckHandler()
@@ -149,6 +179,14 @@ import TestSupport
         try await stuck.waitForCancel()
       }
       #expect(late() == 8)
+      let text = registry.exposition(in: .text, names: ["session_tap_overdue_handlers"]).text
+      #expect(
+        text.split(separator: "\n").map(String.init) == [
+          "# HELP session_tap_overdue_handlers Handlers of routes that run although their request is over: "
+            + "its deadline has passed, or its client is gone.",
+          "# TYPE session_tap_overdue_handlers gauge",
+          "session_tap_overdue_handlers{path=\"/stuck\"} 8",
+        ])
       for _ in 0..<20 {
         let answer = try await RawClient.get("/stuck", port: port)
         #expect(answer.hasPrefix("HTTP/1.1 503 "))
@@ -234,12 +272,15 @@ import TestSupport
         }
         // A quarter of the connections is for scrapes. A further one is refused at once, the others wait.
         var heads = [try await group.next() ?? ""]
+        let begin = ContinuousClock.now
         #expect(try await RawClient.status("/app", port: port) == "200")
         #expect(try await RawClient.status("/healthz", port: port) == "200")
         let refusal = try await RawClient.get("/metrics", port: port)
         #expect(refusal.hasSuffix("503 Service Unavailable: too many scrapes are being answered\n"))
+        let held = begin.duration(to: .now) / Duration.seconds(1)
         collector.gate.open()
         for try await head in group { heads.append(head) }
+        #expect(registry.value(of: "session_tap_scrape_duration_seconds_sum") ?? 0 >= 2 * held)
         return heads
       }
       #expect(heads.map { $0.dropFirst(9).prefix(3) } == ["503", "200", "200"])

@@ -70,6 +70,16 @@ import TestSupport
     await first.shutdown()
   }
 
+  @Test func `a second start says that it runs, not that its address is in use`() async throws {
+    let directory = try TemporaryFolder()
+    let endpoint = endpoint(directory("socket"))
+    try endpoint.start()
+    let error = #expect(throws: EndpointError.self) { try endpoint.start() }
+    #expect(error?.code == .alreadyRunning)
+    #expect(try await RawClient(path: directory("socket")).get("/healthz").hasSuffix("ok\n"))
+    await endpoint.shutdown()
+  }
+
   /// A successor may have removed the socket of this one, which still runs, and taken its path.
   @Test func `leaves the socket of its successor`() async throws {
     let directory = try TemporaryFolder()
@@ -113,5 +123,8 @@ import TestSupport
   func `refuses a path that is none`(_ path: String, code: EndpointError.Code) {
     let error = #expect(throws: EndpointError.self) { try endpoint(path).start() }
     #expect(error?.code == code)
+    if code == .invalidConfiguration {
+      #expect(error?.description == "invalid socket path: \(path) (choose one of 1 to 100 bytes)")
+    }
   }
 }

@@ -36,11 +36,35 @@ import TestSupport
 
   @Test func `names the place of the log`() {
     let destination: RequestLog.Destination = [
-      .file("a.jsonl"), .standardError, .memory, .custom(CollectingSink()), .file("a.jsonl"),
+      .file("a.jsonl"), .standardError, .memory, .custom(CollectingSink()), .file("a.jsonl"), .standardOutput,
+      .descriptor(2),
     ]
-    #expect(destination.places.map(\.text) == ["\"a.jsonl\"", "(descriptor 2)", "(memory)", "(custom)"])
+    let texts = ["\"a.jsonl\"", "(descriptor 2)", "(memory)", "(custom)", "(descriptor 1)"]
+    #expect(destination.places.map(\.text) == texts)
+    #expect(!RequestLog.Destination.descriptor(3).usesStandardStreams)
     #expect(destination.isFile)
     #expect(!RequestLog.Destination([.standardOutput, .memory]).isFile)
+  }
+
+  @Test func `is of one of four kinds`() {
+    let codes: [RequestLogError.Code] = [
+      .cannotOpen, .reservedField, .invalidField, .cannotStartWriter,
+    ]
+    for (number, code) in codes.enumerated() { #expect(codes.firstIndex(of: code) == number) }
+  }
+
+  @Test func `has the words of the system about a descriptor that was closed`() throws {
+    let null = open("/dev/null", O_WRONLY | O_CLOEXEC)
+    // High, so that no other thread gets the number next.
+    let descriptor = fcntl(null, F_DUPFD_CLOEXEC, 800)
+    close(null)
+    try #require(descriptor >= 800)
+    let place = RequestLog.Destination.descriptor(descriptor).places[0]
+    var output = try place.makeOutput(.init(), LogFaults(of: "test"))
+    close(descriptor)
+    var batch = LineBuffer("a\n")
+    let result = output.write(&batch)
+    #expect(result.state == .failed("Bad file descriptor") && batch.count == 1)
   }
 
   @Test func `has the words of the sink that refuses lines`() throws {
@@ -50,6 +74,30 @@ import TestSupport
     var batch = LineBuffer("a\n", "b\n")
     let result = output.write(&batch)
     #expect(result.state == .failed("Refused()") && result.dropped == 2)
+  }
+
+  @Test func `of a sink is said once, whatever it refuses, and once when it takes it`()
+    async throws
+  {
+    let result = await #expect(processExitsWith: .exitCode(7), observing: [\.standardErrorContent]) {
+      let (sink, log) = try RequestLog.collecting()
+      for isFailing in [true, false] {
+        sink.fail(isFailing)
+        for _ in 0..<2 { log.write("line") }
+      }
+      for isDurable in [false, true] {
+        sink.makeDurable(isDurable)
+        for _ in 0..<2 { log.write("line") }
+      }
+      exit(log.shutdown() ? 7 : 1)
+    }
+    let said = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+      .split(separator: "\n").map(String.init).filter { $0.hasPrefix("session-tap: ") }
+    let expected = [
+      "takes no lines: Refused(). Lines that are lost are counted", "takes lines again",
+      "cannot be synchronized: Refused(). A loss of power may take lines", "is synchronized again",
+    ].map { "session-tap: the log (custom) " + $0 }
+    #expect(said == expected)
   }
 
   @Test func `is said once for each kind of fault, and once when it has ended`() async throws {

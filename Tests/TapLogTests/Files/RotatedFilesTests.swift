@@ -64,6 +64,33 @@ import TestSupport
     #expect(isMoved && names.count == 1 && names != [old])
   }
 
+  @Test func `are begun by the time of the last line, not by that of the start`() throws {
+    let (folder, path) = try RequestLog.emptyFolder()
+    try folder.write("", to: "requests.jsonl")
+    var times = [timeval(tv_sec: 1_000_000, tv_usec: 0), timeval(tv_sec: 1_000_000, tv_usec: 0)]
+    try #require(utimes(path, &times) == 0)
+    // Ten years, whose end is not near.
+    var output = try FileOutput(
+      path, with(.init()) { $0.rotation = LogRotation(interval: .seconds(315_360_000)) },
+      LogFaults(of: "under test"))
+    try output.write(lines: "1", "2", "3")
+    output.close()
+    #expect(try folder.lines("requests.jsonl") == ["1", "2", "3"])
+    #expect(try names(in: folder) == ["requests.jsonl"])
+  }
+
+  @Test func `are followed by one that its owner may write to, though they are read-only`() throws {
+    let (folder, path) = try RequestLog.emptyFolder()
+    let configuration = with(RequestLog.Configuration()) { $0.rotation = LogRotation(maximumSize: 1) }
+    var output = try FileOutput(path, configuration, LogFaults(of: "under test"))
+    try output.write(lines: "1")
+    try #require(chmod(path, 0o440) == 0)
+    try output.write(lines: "2")
+    output.close()
+    let modes = try names(in: folder).map { folder.mode(of: $0) }
+    #expect(modes == [0o640, 0o440])
+  }
+
   @Test func `have no link among them`() throws {
     let folder = try TemporaryFolder()
     let link = "requests.jsonl.20261121T093000.000000Z"

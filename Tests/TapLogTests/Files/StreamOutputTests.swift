@@ -53,14 +53,30 @@ import TestSupport
     let destination: RequestLog.Destination = isDescriptor ? .descriptor(writer) : .file(path)
     var output = try destination.places[0].makeOutput(.init(), LogFaults(of: "under test"))
     defer { output.close() }
-    let line = String(repeating: "x", count: 1_499) + "\n"
-    var batch = LineBuffer(line, line, line, line, line)
-    for expected in [2, 2, 1] as [UInt64] {
+    var batch = LineBuffer()
+    for length in [2_048, 2_048, 2_048, 2_049, 1] {
+      batch.append(String(repeating: "x", count: length - 1) + "\n")
+    }
+    for (lines, bytes) in [(2, 4_096), (1, 2_048), (2, 2_050)] as [(UInt64, Int)] {
       let result = output.write(&batch)
-      #expect(result.written.total == expected)
-      #expect(result.bytes == Int(expected) * 1_500)
+      #expect(result.written.total == lines && result.bytes == bytes)
     }
     withExtendedLifetime(folder) {}
+  }
+
+  @Test func `gives a file all lines in one call, by its descriptor too`() throws {
+    let (folder, path) = try RequestLog.emptyFolder()
+    let descriptor = try System.create(path, permissions: 0o600)
+    defer { System.close(descriptor) }
+    let line = String(repeating: "x", count: 4_095) + "\n"
+    for place in [RequestLog.Destination.descriptor(descriptor), .file(path)] {
+      var output = try place.places[0].makeOutput(.init(), LogFaults(of: "under test"))
+      var batch = LineBuffer(line, line, line)
+      let result = output.write(&batch)
+      #expect(result.written.total == 3 && batch.isEmpty)
+      output.close()
+    }
+    #expect(try folder.lines("requests.jsonl").count == 6)
   }
 
   private func reader(of path: String) throws -> Int32 {

@@ -86,6 +86,18 @@ import TestSupport
     #expect(text == expected[capacity])
   }
 
+  @Test(arguments: [(0, 0), (1, 1), (999_999, 999_999), (1_000_000, 999_999), (Int.max, 999_999)])
+  func `tells how many parts are missing, up to a number that always has room`(count: Int, told: Int) {
+    let end = told == 0 ? "" : ",\"dropped_attributes_count\":\(told)"
+    LineWriter.withLine { line in
+      line.append("{")
+      line.refused = count
+    } _: { line in
+      let text = String(decoding: line, as: UTF8.self)
+      #expect(text == "{\(end)}\n")
+    }
+  }
+
   @Test(arguments: 0...40)
   func `writes each piece as a whole or not at all`(capacity: Int) {
     let pieces: [(inout LineWriter) -> Void] = [

@@ -125,6 +125,29 @@ import TestSupport
     #expect(sink.lines.map { String($0.dropFirst(42)) } == [held, unfinished])
   }
 
+  @Test func `has the time of its end, or that of now where nothing has ended`() throws {
+    func now() -> String {
+      String(decoding: LineWriter.bytes(capacity: 32) { $0.timestamp(.now) }, as: UTF8.self)
+    }
+    let (sink, log) = try RequestLog.collecting()
+    let waiting = RequestUnderWay(
+      request: RequestDescription(client: "c", method: "GET"), start: Timestamp(nanosecondsSinceEpoch: 0),
+      duration: .seconds(60), progress: RequestProgress(), at: .now)
+    let before = now()
+    log.requestWaits(waiting)
+    log.requestIsUnfinished(waiting)
+    log.requestsAreUnfinished(1)
+    log.queueIsHeld(1, for: .seconds(6))
+    log.log(.info, "message")
+    let after = now()
+    #expect(log.shutdown())
+    #expect(sink.lines.count == 5)
+    for line in sink.lines {
+      let time = String(line.dropFirst(14).prefix(27))
+      #expect(before <= time && time <= after)
+    }
+  }
+
   @Test func `of those that wait now are the first that have room, with the time of now`() throws {
     func text(_ time: Timestamp) -> String {
       String(decoding: LineWriter.bytes(capacity: 32) { $0.timestamp(time) }, as: UTF8.self)

@@ -41,6 +41,15 @@ import TestSupport
     #expect(fills.joined(separator: " ") == expected)
   }
 
+  @Test func `counts the lines of each severity that are taken, in whatever order they come`() {
+    var buffer = LineBuffer()
+    for severity in [LogSeverity.info, .warn, .warn, .info, .error, .info, .warn] {
+      [UInt8(ascii: "x")].withUnsafeBytes { buffer.append($0, severity: severity) }
+    }
+    let taken = buffer.take(7)
+    #expect(taken == [.info: 3, .warn: 3, .error: 1])
+  }
+
   @Test func `what is left of a line goes with it`() {
     var buffer = LineBuffer("aaaa", "bbb", "ccccc")
     _ = buffer.take(2)

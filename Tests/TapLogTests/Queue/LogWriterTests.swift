@@ -137,7 +137,8 @@ import TestSupport
     place.beginShutdown(until: .now)
     try await Poll.until("the close") { output.state.withLock { $0.closes } == 1 }
     #expect(!place.flush(until: Instant.now.advanced(by: .seconds(120))))
-    #expect(place.statistics.droppedLines == 1)
+    #expect(!place.endShutdown(by: Instant.now.advanced(by: .seconds(120))))
+    #expect(place.statistics.droppedLines == 1 && place.statistics.pending == 0)
   }
 
   @Test func `a line that comes after the close is counted, and no other line tells of it`() async throws {

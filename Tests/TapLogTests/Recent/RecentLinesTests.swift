@@ -87,12 +87,13 @@ import TestSupport
     #expect(try self.log().recentLines(LogQuery()).last > start)
   }
 
-  @Test func `are within the limit of bytes`() throws {
-    let log = try log(lines: .max, bytes: 0)
+  @Test(arguments: [(0, 32_768), (50_000, 50_000)])
+  func `are within the limit of bytes`(bytes: Int, limit: Int) throws {
+    let log = try log(lines: .max, bytes: bytes)
     for index in 0..<2_000 { log.log(.info, "\(index)") }
     #expect(log.flush())
     let lines = log.recent(LogQuery(limit: .max))
-    #expect((32_768 - 200...32_768).contains(lines.count))
+    #expect((limit - 200...limit).contains(lines.count))
     #expect(messages(lines).last == "1999")
     let length = lines.count { $0 == UInt8(ascii: "\n") }
     #expect(messages(lines) == (2_000 - length..<2_000).map { "\($0)" })

@@ -128,6 +128,7 @@ func getsockoptOfSandbox(
         }
       }
       #expect(TCPInfo.isUsed == !answer.isUseless)
+      #expect(URLSessionTap.readsConnectionInfo == !answer.isUseless)
       // Nothing is asked any more of one that is not believed. Garbage may be anything.
       if answer != .garbage {
         #expect(unknown.value == (answer.isContradiction ? 3 : 0))

@@ -204,6 +204,13 @@ import TestSupport
       kernel: tcp(sent: 2_000), isAnswered: false, end: .failed
     ) { $0.startTransfer = 0 },
     Case(
+      "a silent server whose round trip is known", [.processing: 1_998_000, .local: 2_100],
+      cutOff: .processing, total: 2_000_000, kernel: tcp(sent: 2_000), isAnswered: false, end: .failed
+    ) {
+      ($0.preTransfer, $0.startTransfer) = (2_000, 0)
+      $0.connection?.info.roundTrip = 40_000_000
+    },
+    Case(
       "a cancel after a wait", [.queue: 249_950, .processing: 200_000], cutOff: .processing,
       total: 76, kernel: tcp(sent: 200), elapsed: 450_000, isAnswered: false, end: .cancelled
     ) { $0.startTransfer = 0 },
@@ -231,6 +238,20 @@ import TestSupport
     ) { ($0.redirectCount, $0.bodySize) = (1, 200) },
     Case("a time that is longer than the request", [.resolve: 20, .local: 100]) {
       ($0.connectionCount, $0.connect) = (1, 10_000_000)
+    },
+    Case(
+      "a total that is longer than the request, by another clock", [.processing: 299_950, .local: 50],
+      firstByte: 299_900, elapsed: 300_900),
+    Case(
+      "a cancel whose total is longer than the request", [.processing: 299_950], firstByte: 299_900,
+      cutOff: .transfer, elapsed: 300_900, end: .cancelled),
+    Case(
+      "one that was cut soon after its connection",
+      [.resolve: 100, .connect: 99_900, .processing: 4_950, .local: 150], cutOff: .processing,
+      total: 105_000, isAnswered: false, end: .failed
+    ) {
+      ($0.connectionCount, $0.nameLookup, $0.connect) = (1, 100, 100_000)
+      ($0.preTransfer, $0.startTransfer) = (100_050, 0)
     },
     Case(
       "a connection that the server closed without a byte", [.processing: 300_950, .local: 150],
@@ -293,6 +314,10 @@ import TestSupport
       "by what the kernel can tell", [.processing: 290_000, .transfer: 1_000, .local: 10_100],
       kernel: tcp(sent: 291, segments: 2)
     ) { ($0.preTransfer, $0.nameLookup) = (60_000, 20) },
+    Case(
+      "by less than the kernel can tell", [.processing: 292_000, .transfer: 1_000, .local: 8_100],
+      kernel: tcp(sent: 300, segments: 2)
+    ) { $0.preTransfer = 8_000 },
     Case(
       "by no more than was idle before", [.processing: 300_000, .transfer: 1_000, .local: 100],
       kernel: tcp(sent: 400, segments: 2)
@@ -584,6 +609,14 @@ import TestSupport
     Case("to a server that is gone", [.local: 100], isAnswered: false, end: .failed) {
       ($0.resend, $0.total, $0.startTransfer) = (20_000, 20_300, 0)
     },
+    Case(
+      "to a server that does not answer either",
+      [.resolve: 60, .connect: 440, .processing: 300_500, .local: 100], cutOff: .processing, isFree: true,
+      isAnswered: false, end: .failed
+    ) {
+      ($0.resend, $0.total, $0.connectionCount, $0.nameLookup) = (20_000, 321_000, 1, 60)
+      ($0.connect, $0.preTransfer, $0.startTransfer) = (500, 610, 0)
+    },
     Case("by HTTP/2", [.local: 100], version: .http2) {
       ($0.resend, $0.total, $0.connectionCount) = (20_000, 321_000, 2)
     },
@@ -621,6 +654,8 @@ import TestSupport
         info(queue: 10, look: 15, connect: 30, tls: 60, ready: 65, sent: 80, first: 100),
         info(queue: 10, look: 5, connect: 20, tls: 50, ready: 55, sent: 70, first: 90)
       ),
+      // Cut in the connection.
+      (info(queue: 10, look: 15), info(queue: 10, look: 5)),
       // On a connection that was open, without a look-up.
       (info(queue: 10, ready: 15, first: 20), info(queue: 10, ready: 5, first: 10)),
       // The wait twice.
@@ -692,9 +727,9 @@ import TestSupport
     several.enter(limit: 1, at: instants[0])
     several.enter(limit: 2, at: instants[0])
     #expect(!several.leave(at: instants[1], since: instants[0]))
-    // 0 is no limit.
+    // 0 is no limit, nor is less.
     let unlimited = TransferCount()
-    unlimited.enter(limit: 0, at: instants[0])
+    for limit in [0, -1] { unlimited.enter(limit: limit, at: instants[0]) }
     #expect(unlimited.leave(at: instants[1], since: instants[0]))
   }
 }

@@ -122,6 +122,29 @@ import TestSupport
     #expect(observation.responseBodySize == nil)
   }
 
+  /// More than the kernel takes of it.
+  @Test func `an upload that gets stuck has the size of what has gone`() async throws {
+    let over = Gate()
+    let origin = try Origin(greeting: [.hold(over)]) { _ in [] }
+    defer { over.open() }
+    let session = tap.session()
+    let request = with(URLRequest(url: origin.url())) { $0.httpMethod = "POST" }
+    let task = session.uploadTask(with: request, from: Data(count: 64 << 20))
+    task.resume()
+    let sizes = 1..<Int64(64 << 20)
+    var sent: Int64 = 0
+    try await Poll.until("a part of the body") { () -> Bool in
+      sent = tap.recorder.requestsUnderWay().first?.requestBodySize ?? 0
+      return sent > 0
+    }
+    #expect(sizes.contains(sent))
+    task.cancel()
+    let observation = try await observer.end()
+    session.finishTasksAndInvalidate()
+    #expect(sizes.contains(observation.requestBodySize ?? 0), "\(observation)")
+    #expect(observation.end == .cancelled && observation.cutOffPhase == .upload)
+  }
+
   /// Head and body come in one segment, and the close ends the response long after it.
   @Test(arguments: [Way(kind: .data, style: .async), Way(kind: .uploadData, style: .sessionDelegate)])
   func `what the server waits with its close is transfer`(way: Way) async throws {
