@@ -175,6 +175,26 @@ import TestSupport
     }
   }
 
+  @Test func `runs no handler for a request that is refused`() async throws {
+    let directory = try TemporaryFolder()
+    try directory.write("token", to: "tokens")
+    let access = with(Endpoint.Configuration.Access()) { $0.bearerTokenFile = directory("tokens") }
+    let calls = Atomic(0)
+    let route = EndpointRoute.immediate("/logs") { _ in
+      calls.add(1, ordering: .relaxed)
+      return .text("lines")
+    }
+    try await withEndpoint(routes: [route], access: access) { port in
+      #expect(try await RawClient.status("/logs", port: port) == "401")
+      let token = "Authorization: Bearer token\r\n"
+      let other = try await RawClient.get("/logs", port: port, host: "evil.example", fields: token)
+      #expect(other.hasPrefix("HTTP/1.1 421 "))
+      let count = calls.load(ordering: .relaxed)
+      #expect(count == 0)
+      #expect(try await RawClient.get("/logs", port: port, fields: token).hasSuffix("lines"))
+    }
+  }
+
   @Test func `listens to the network only if told`() async throws {
     let address = EndpointAddress.tcp(host: "0.0.0.0", port: 0)
     let error = startError(at: address)

@@ -23,6 +23,16 @@ import TestSupport
     #expect(lines.last?.hasPrefix("{\"timestamp\":\"1970") == true)
   }
 
+  /// Most lines have less than 1 KiB.
+  @Test func `has long fields of a line whole, and counts none of them as dropped`() throws {
+    let (sink, log) = try RequestLog.collecting()
+    let text = String(repeating: "x", count: 1_000)
+    log.log(.info, "m", ["a": .string(text), "b": .string(text)])
+    #expect(log.shutdown())
+    let line = try #require(sink.lines.first)
+    #expect(line.hasSuffix(#""message":"m","a":"\#(text)","b":"\#(text)"}"#))
+  }
+
   @Test func `counts what it writes`() throws {
     let (sink, log) = try RequestLog.collecting()
     for end in [

@@ -16,6 +16,15 @@ struct RequestMetricsTests {
       urlTemplate: template)
   }
 
+  /// Its sum would fall, which Prometheus takes for a restart.
+  @Test func `a duration below 0 counts as 0`() throws {
+    let metrics = try RequestDriver(registry: registry)
+    metrics.record(request()) { $0.duration = .seconds(2) }
+    metrics.record(request()) { $0.duration = .seconds(-1) }
+    #expect(registry.value(of: "http_client_request_duration_seconds_count") == 2)
+    #expect(registry.value(of: "http_client_request_duration_seconds_sum") == 2)
+  }
+
   @Test func `one request from start to end`() throws {
     let metrics = try RequestDriver(registry: registry) {
       ($0.durationBuckets, $0.bodySizeBuckets) = ([0.01, 0.1], [64])

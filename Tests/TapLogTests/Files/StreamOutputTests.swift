@@ -98,6 +98,24 @@ import TestSupport
     return body()
   }
 
+  @Test func `keeps whole lines for a FIFO's next reader`() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder("requests.fifo")
+    #expect(mkfifo(path, 0o600) == 0)
+    let reader = try reader(of: path)
+    var output = try FileOutput(path, .init(), LogFaults(of: "under test"))
+    defer { output.close() }
+    close(reader)
+    var batch = LineBuffer()
+    // A process that another test is starting may have the reader's descriptor for a moment.
+    let dropped = try await Poll.until("the reader's end") {
+      if batch.isEmpty { batch.append("line\n") }
+      let result = withoutSIGPIPE { output.write(&batch) }
+      return result.isFailed ? result.dropped : nil
+    }
+    #expect(dropped == 0 && batch.lines == ["line\n"])
+  }
+
   @Test
   func `begins with a whole line for a FIFO's next reader, if the last left in a line`() async throws {
     let folder = try TemporaryFolder()
