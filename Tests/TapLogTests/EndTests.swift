@@ -75,7 +75,7 @@ private final class FeedingSink: LogSink {
     #expect(log.statistics.lines == 2)
   }
 
-  @Test func `A flush and a shutdown have failed where the first of several places has`() throws {
+  @Test func `a flush and a shutdown have failed where the first of several places has`() throws {
     let (stuck, sink) = (GatedSink(), CollectingSink())
     let log = try RequestLog(to: [.custom(stuck), .custom(sink)])
     log.log(.info, "line")
