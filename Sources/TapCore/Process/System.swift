@@ -94,7 +94,8 @@ extension System {
     try openForAppending(path, 0, 0)
   }
 
-  /// Makes a file, and opens it for appending. Throws if one is there, also a link that leads nowhere (EEXIST).
+  /// Makes a file, and opens it for appending. Throws if one is there (EEXIST), also where a link leads
+  /// nowhere.
   ///
   /// - Parameter permissions: Less the process's umask, apart from the owner's right to write: without it he
   ///   could not open the file again.

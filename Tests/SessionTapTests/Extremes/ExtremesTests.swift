@@ -58,8 +58,8 @@ import TestSupport
     func write(_ line: String) { try? report.write(contentsOf: Data((line + "\n").utf8)) }
     let origin = try RunningExtreme.makeOrigin()
     for (index, trial) in ExtremeTrial.all.enumerated().dropFirst(first) {
-      // Its own: a log goes on compressing files behind its shutdown, and a folder out of which files are moved
-      // cannot be removed.
+      // Its own: a log goes on compressing files behind its shutdown, and a folder out of which files are
+      // moved cannot be removed.
       let folder = "\(path).folder/\(index)-\(index == first ? firstStep : 0)"
       try manager.createDirectory(atPath: folder, withIntermediateDirectories: true)
       guard chdir(folder) == 0 else { throw POSIXError(.ENOENT) }

@@ -8,7 +8,8 @@ struct BackgroundThreadTests {
       pthread_sigmask(SIG_BLOCK, nil, &blocked)
       return (1..<32).filter { sigismember(&blocked, $0) == 0 }
     }
-    // SIGABRT may be blocked by the thread that made this one, as those of Dispatch do. The last two cannot be.
+    // SIGABRT is blocked where the thread that made this one blocks it, as those of Dispatch do. The last two
+    // cannot be.
     #expect(
       Set(taken).union([SIGABRT]) == [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGKILL, SIGSTOP])
   }
