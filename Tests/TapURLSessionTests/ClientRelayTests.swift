@@ -56,14 +56,12 @@ import TestSupport
 
   /// Answers nothing, and fails when it is stopped if a test says so.
   private final class SilentProtocol: MockProtocol {
-    static let stops = Atomic<Int>(0)
     private(set) var stops = 0
     var failsAtStop = false
 
     override func startLoading() {}
 
     override func stopLoading() {
-      Self.stops.add(1, ordering: .relaxed)
       stops += 1
       if failsAtStop { client?.urlProtocol(self, didFailWithError: URLError(.networkConnectionLost)) }
     }
@@ -185,9 +183,18 @@ import TestSupport
     #expect(client.calls == ["response", "data \(MockProtocol.body.count)", "finish of 1"])
   }
 
+  /// Of the one test that cannot get at its loader.
+  private final class CountedProtocol: MockProtocol {
+    static let stops = Atomic<Int>(0)
+
+    override func startLoading() {}
+
+    override func stopLoading() { Self.stops.add(1, ordering: .relaxed) }
+  }
+
   /// As where the task runs again before its suspension has come to the loader.
   @Test func `a stop is passed on, whether the task is suspended or runs`() throws {
-    let configuration = URLSessionConfiguration.ephemeral(with: SilentProtocol.self)
+    let configuration = URLSessionConfiguration.ephemeral(with: CountedProtocol.self)
     let tapped = tap.sessionConfiguration(from: configuration, client: "test")
     let metricsClass = try #require(tapped.protocolClasses?.first as? URLProtocol.Type)
     let session = URLSession(configuration: configuration)
@@ -196,12 +203,12 @@ import TestSupport
     let whole = metricsClass.init(task: task, cachedResponse: nil, client: client)
     whole.startLoading()
     whole.stopLoading()
-    #expect(SilentProtocol.stops.load(ordering: .relaxed) == 1)
+    #expect(CountedProtocol.stops.load(ordering: .relaxed) == 1)
     #expect(tap.recorder.requestsUnderWay().map(\.wait) == [nil])
     task.resume()
     try #require(task.state == .running)
     whole.stopLoading()
-    #expect(SilentProtocol.stops.load(ordering: .relaxed) == 2)
+    #expect(CountedProtocol.stops.load(ordering: .relaxed) == 2)
     #expect(client.calls.isEmpty)
     tap.flush()
     #expect(observer.ended.isEmpty)
