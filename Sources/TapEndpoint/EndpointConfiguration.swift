@@ -25,8 +25,8 @@ extension Endpoint.Configuration {
   /// If a file is set, every request needs credentials from it, or from either of two, except for the
   /// ``openPaths``. A change of a file takes effect within a second. To rotate a secret, add the new one,
   /// switch the clients, and remove the old one. While a file cannot be read, no credentials of its scheme
-  /// are valid; while its file system hangs, requests that need credentials wait for it, as many as
-  /// ``Limits/requestsInFlight`` allows.
+  /// are valid; while its file system hangs, requests that need credentials wait for it, and take the places
+  /// that ``Limits/requestsInFlight`` tells of, those of scrapes or of others.
   public struct Access: Sendable {
     /// A file with one bearer token per line (RFC 6750).
     public var bearerTokenFile: String?
