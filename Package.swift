@@ -1,17 +1,6 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// One settings block for every target.
-let settings: [SwiftSetting] = [
-  .swiftLanguageMode(.v6),
-  // SE-0335: an existential is spelled `any P`.
-  .enableUpcomingFeature("ExistentialAny"),
-  // SE-0409: an import is internal unless it is declared public.
-  .enableUpcomingFeature("InternalImportsByDefault"),
-  // SE-0444: a file sees the members only of the modules that it imports.
-  .enableUpcomingFeature("MemberImportVisibility"),
-]
-
 let package = Package(
   name: "session-tap",
   platforms: [.macOS(.v15)],
@@ -26,68 +15,59 @@ let package = Package(
   ],
   dependencies: [],
   targets: [
-    .target(name: "TapLibc", swiftSettings: settings),
+    .target(name: "TapLibc"),
     .target(name: "TapLinux"),
-    .target(name: "TapFoundation", swiftSettings: settings),
-    .target(name: "TapCore", dependencies: ["TapLibc"], swiftSettings: settings),
-    .target(name: "TapLog", dependencies: ["TapCore", "TapLibc"], swiftSettings: settings),
-    .target(
-      name: "TapEndpoint", dependencies: ["TapCore", "TapLibc", "TapLinux"], swiftSettings: settings),
-    .target(
-      name: "TapPage", dependencies: ["TapCore", "TapEndpoint"], resources: [.embedInCode("Web")],
-      swiftSettings: settings),
-    .target(
-      name: "TapURLSession", dependencies: ["TapCore", "TapFoundation", "TapLibc"], swiftSettings: settings),
+    .target(name: "TapFoundation"),
+    .target(name: "TapCore", dependencies: ["TapLibc"]),
+    .target(name: "TapLog", dependencies: ["TapCore", "TapLibc"]),
+    .target(name: "TapEndpoint", dependencies: ["TapCore", "TapLibc", "TapLinux"]),
+    .target(name: "TapPage", dependencies: ["TapCore", "TapEndpoint"], resources: [.embedInCode("Web")]),
+    .target(name: "TapURLSession", dependencies: ["TapCore", "TapFoundation", "TapLibc"]),
     .target(
       name: "SessionTap",
-      dependencies: ["TapCore", "TapLog", "TapEndpoint", "TapFoundation", "TapPage", "TapURLSession"],
-      swiftSettings: settings),
+      dependencies: ["TapCore", "TapLog", "TapEndpoint", "TapFoundation", "TapPage", "TapURLSession"]),
     // In C for a weak definition, which Swift does not have.
     .target(name: "TapSessionSymbols", exclude: ["linked-statically"]),
     .target(
       name: "TapEverySession",
-      dependencies: ["SessionTap", "TapFoundation", "TapSessionSymbols", "TapURLSession"],
-      swiftSettings: settings),
+      dependencies: ["SessionTap", "TapFoundation", "TapSessionSymbols", "TapURLSession"]),
+    .executableTarget(name: "session-tap", dependencies: ["SessionTap"], path: "Sources/Command"),
     .executableTarget(
-      name: "session-tap", dependencies: ["SessionTap"], path: "Sources/Command",
-      swiftSettings: settings),
-    .executableTarget(
-      name: "session-tap-benchmarks", dependencies: ["SessionTap"], path: "Sources/Benchmarks",
-      swiftSettings: settings),
+      name: "session-tap-benchmarks", dependencies: ["SessionTap"], path: "Sources/Benchmarks"),
 
     .executableTarget(
-      name: "endpoint-under-test", dependencies: ["TapEndpoint"], path: "Tests/EndpointUnderTest",
-      swiftSettings: settings),
+      name: "endpoint-under-test", dependencies: ["TapEndpoint"], path: "Tests/EndpointUnderTest"),
+    .executableTarget(name: "core-and-log", dependencies: ["TapCore", "TapLog"], path: "Tests/CoreAndLog"),
     .executableTarget(
-      name: "core-and-log", dependencies: ["TapCore", "TapLog"], path: "Tests/CoreAndLog",
-      swiftSettings: settings),
+      name: "log-under-test", dependencies: ["TapLog", "TestSupport"], path: "Tests/LogUnderTest"),
     .executableTarget(
-      name: "log-under-test", dependencies: ["TapLog", "TestSupport"], path: "Tests/LogUnderTest",
-      swiftSettings: settings),
-    .executableTarget(
-      name: "soak-under-test", dependencies: ["SessionTap", "TestSupport"], path: "Tests/SoakUnderTest",
-      swiftSettings: settings),
+      name: "soak-under-test", dependencies: ["SessionTap", "TestSupport"], path: "Tests/SoakUnderTest"),
     .target(name: "TestStart", path: "Tests/TestStart"),
     .target(
-      name: "TestSupport", dependencies: ["TapCore", "TapFoundation", "TestStart"], path: "Tests/TestSupport",
-      swiftSettings: settings),
-    .testTarget(
-      name: "TapCoreTests", dependencies: ["TapCore", "TestSupport"], swiftSettings: settings),
-    .testTarget(
-      name: "TapLogTests", dependencies: ["TapLog", "TestSupport"], swiftSettings: settings),
-    .testTarget(
-      name: "TapEndpointTests", dependencies: ["TapEndpoint", "TestSupport"],
-      swiftSettings: settings),
-    .testTarget(
-      name: "TapPageTests", dependencies: ["SessionTap", "TapPage", "TestSupport"],
-      swiftSettings: settings),
-    .testTarget(
-      name: "TapURLSessionTests", dependencies: ["TapURLSession", "TestSupport"],
-      swiftSettings: settings),
-    .testTarget(
-      name: "SessionTapTests", dependencies: ["SessionTap", "TestSupport"],
-      swiftSettings: settings),
-    .testTarget(
-      name: "DashboardTests", dependencies: ["SessionTap", "TestSupport"], swiftSettings: settings),
+      name: "TestSupport", dependencies: ["TapCore", "TapFoundation", "TestStart"], path: "Tests/TestSupport"),
+    .testTarget(name: "TapCoreTests", dependencies: ["TapCore", "TestSupport"]),
+    .testTarget(name: "TapLogTests", dependencies: ["TapLog", "TestSupport"]),
+    .testTarget(name: "TapEndpointTests", dependencies: ["TapEndpoint", "TestSupport"]),
+    .testTarget(name: "TapPageTests", dependencies: ["SessionTap", "TapPage", "TestSupport"]),
+    .testTarget(name: "TapURLSessionTests", dependencies: ["TapURLSession", "TestSupport"]),
+    .testTarget(name: "SessionTapTests", dependencies: ["SessionTap", "TestSupport"]),
+    .testTarget(name: "DashboardTests", dependencies: ["SessionTap", "TestSupport"]),
   ]
 )
+
+for target in package.targets {
+  target.swiftSettings = [
+    .swiftLanguageMode(.v6),
+    // SE-0335: an existential is spelled `any P`.
+    .enableUpcomingFeature("ExistentialAny"),
+    // SE-0409: an import is internal unless it is declared public.
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    // SE-0444: a file sees the members only of the modules that it imports.
+    .enableUpcomingFeature("MemberImportVisibility"),
+  ]
+}
+
+// `TEST_TARGETS=TapLogTests swift test` builds and runs the tests of one module.
+if let names = Context.environment["TEST_TARGETS"]?.split(separator: ","), !names.isEmpty {
+  package.targets.removeAll { $0.type == .test && !names.contains(Substring($0.name)) }
+}

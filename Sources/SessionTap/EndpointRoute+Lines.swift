@@ -22,7 +22,7 @@ extension EndpointRoute {
   }
 
   /// The requests that have not ended as the lines that a log writes of requests that wait, the oldest first.
-  /// At most 1,000, and 1 MiB: `Session-Tap-Requests-Under-Way` is how many there are.
+  /// At most 1,000, and 1 MiB: `Session-Tap-Active-Requests` is how many there are.
   ///
   /// The number is in a header and not in a last line, so that each line is a request.
   static func requests(of recorder: RequestRecorder, as log: RequestLog) -> EndpointRoute {
@@ -30,10 +30,10 @@ extension EndpointRoute {
       guard let limit = limit(of: request) else {
         return .refusal(400, "limit must be a number of requests from 0 to \(requestLimit)")
       }
-      let (oldest, more) = recorder.oldestRequestsUnderWay(limit: limit)
+      let (oldest, more) = recorder.oldestActiveRequests(limit: limit)
       var response = EndpointResponse.uncached(
         contentType, log.lines(of: oldest, byteLimit: requestByteLimit))
-      response.headers["Session-Tap-Requests-Under-Way"] = String(oldest.count + more)
+      response.headers["Session-Tap-Active-Requests"] = String(oldest.count + more)
       return response
     }
   }

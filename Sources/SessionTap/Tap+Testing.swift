@@ -37,7 +37,7 @@ extension Tap {
   /// while requests hang, and for tests.
   ///
   /// ```swift
-  /// let hanging = tap.requestsUnderWay(olderThan: .seconds(60))
+  /// let hanging = tap.activeRequests(olderThan: .seconds(60))
   /// ```
   ///
   /// Those that URLSession has taken and not started are among them (``/TapCore/RequestWait/start``). The
@@ -46,8 +46,8 @@ extension Tap {
   /// 1,000.
   ///
   /// - Parameter age: How long a request must have been under way. All by default.
-  public func requestsUnderWay(olderThan age: Duration = .zero) -> [RequestUnderWay] {
-    recorder.requestsUnderWay(olderThan: age)
+  public func activeRequests(olderThan age: Duration = .zero) -> [RequestSnapshot] {
+    recorder.activeRequests(olderThan: age)
   }
 }
 

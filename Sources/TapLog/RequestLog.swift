@@ -68,7 +68,7 @@ public final class RequestLog: RequestObserver, RequestConsumer {
 
   /// Puts a warning into the buffer: the request may never end, and so never get a line of its own. Sampling
   /// does not leave it out; a minimum severity above `.warn` does, and so does the limit of a minute.
-  package func requestWaits(_ request: RequestUnderWay) {
+  package func requestWaits(_ request: RequestSnapshot) {
     guard filter.keepsWait(of: request.request.client, at: .now) else { return }
     LineWriter.withLine {
       encoder.write(request, isUnfinished: false, at: .now, to: &$0)
@@ -79,7 +79,7 @@ public final class RequestLog: RequestObserver, RequestConsumer {
 
   /// The lines of requests that wait, as ``requestWaits(_:)`` writes them: the first of them whose lines have
   /// no more bytes than the limit.
-  package func lines(of requests: [RequestUnderWay], byteLimit: Int) -> [UInt8] {
+  package func lines(of requests: [RequestSnapshot], byteLimit: Int) -> [UInt8] {
     let time = Timestamp.now
     var (bytes, fits) = ([UInt8](), true)
     for request in requests where fits {
@@ -94,7 +94,7 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   }
 
   /// Puts a warning into the buffer: the request does not end before the process.
-  package func requestIsUnfinished(_ request: RequestUnderWay) {
+  package func requestIsUnfinished(_ request: RequestSnapshot) {
     guard filter.keeps(.warn, client: request.request.client) else { return }
     LineWriter.withLine {
       encoder.write(request, isUnfinished: true, at: .now, to: &$0)

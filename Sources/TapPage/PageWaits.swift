@@ -15,18 +15,18 @@ package final class PageWaits: Sendable {
   private static let limit = 100
 
   private let recorder: RequestRecorder
-  private let line: @Sendable (RequestUnderWay) -> String
+  private let line: @Sendable (RequestSnapshot) -> String
   private let answer = SharedAnswer()
 
   /// - Parameter line: Writes the line of a request as a JSON object. By default it has what the metrics
   ///   have.
-  package init(_ recorder: RequestRecorder, line: (@Sendable (RequestUnderWay) -> String)? = nil) {
+  package init(_ recorder: RequestRecorder, line: (@Sendable (RequestSnapshot) -> String)? = nil) {
     (self.recorder, self.line) = (recorder, line ?? Self.line)
   }
 
   package func json(at now: Instant = .now) -> [UInt8] {
     answer.bytes(at: now) {
-      let overdue = recorder.overdueRequests(atMost: Self.limit, at: now)
+      let overdue = recorder.waitingRequests(atMost: Self.limit, at: now)
       let limits = zip(["made", "served"], overdue.limits).compactMap { side, limit in
         limit.map { "\"\(side)\":\(Self.seconds($0))" }
       }
@@ -43,7 +43,7 @@ package final class PageWaits: Sendable {
     }
   }
 
-  private static func line(_ request: RequestUnderWay) -> String {
+  private static func line(_ request: RequestSnapshot) -> String {
     let (isMade, described) = (request.request.direction == .outbound, request.request)
     var members: [String] = []
     func add(_ key: String, _ text: String?) {

@@ -23,7 +23,7 @@ struct Examples {
         url: "https://api.example.com/v1/users/\(index)?token=s3cret", serverAddress: "api.example.com",
         serverPort: 443, urlTemplate: "/v1/users/{id}",
         traceContext: TraceContext(traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"))
-      if index == 0 { log.requestWaits(RequestUnderWay(request, for: .seconds(60))) }
+      if index == 0 { log.requestWaits(RequestSnapshot(request, for: .seconds(60))) }
       var observation = RequestObservation(
         request: request, start: .now, duration: .milliseconds(10 * (index + 1)), end: end,
         responseBodySize: 512)

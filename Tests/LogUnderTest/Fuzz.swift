@@ -27,7 +27,7 @@ struct Fuzz {
       // As one that waits, of which a minute has few lines.
       case 1:
         log.requestIsUnfinished(
-          RequestUnderWay(generator.observation().request, for: generator.duration()))
+          RequestSnapshot(generator.observation().request, for: generator.duration()))
       default: log.requestEnded(generator.observation())
       }
     }

@@ -164,7 +164,7 @@ import TestSupport
       try await tap.runUntilTerminated {
         // All have come to the server.
         try await Poll.until("requests that wait") {
-          tap.requestsUnderWay().count { $0.wait == .response && $0.responseBodySize == 0 } == 20
+          tap.activeRequests().count { $0.wait == .response && $0.responseBodySize == 0 } == 20
         }
         kill(getpid(), SIGTERM)
         try await Gate.waitForCancel()

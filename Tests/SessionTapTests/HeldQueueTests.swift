@@ -119,7 +119,7 @@ import TestSupport
       let session = tap.session(client: "c", configuration: .ephemeral)
       let hanging = session.dataTask(with: origin.url("/hangs")) { _, _, _ in }
       hanging.resume()
-      try await Poll.until("a request that waits") { tap.requestsUnderWay().map(\.wait) == [.response] }
+      try await Poll.until("a request that waits") { tap.activeRequests().map(\.wait) == [.response] }
       let (before, release) = (Instant.now, Gate())
       let isHeld = try await Self.hold(holder, until: release)
       if isHeld {
@@ -130,7 +130,7 @@ import TestSupport
       release.open()
       try await Poll.until("a queue that runs") { try await Self.heldSeconds(tap) == 0 }
       hanging.cancel()
-      try await Poll.until("the ends") { tap.requestsUnderWay().isEmpty }
+      try await Poll.until("the ends") { tap.activeRequests().isEmpty }
       try await Poll.until("a page that says no more") { try await Self.heldOnPage(tap) == 0 }
       exit(7)
     }

@@ -92,7 +92,7 @@ import TestSupport
     #expect(head.contains("Content-Type: application/x-ndjson; charset=utf-8\r\n"))
     #expect(head.contains("Cache-Control: no-store"))
     #expect(body.isEmpty || body.hasSuffix("\n"))
-    let all = head.firstMatch(of: /Session-Tap-Requests-Under-Way: (\d+)/)?.1
+    let all = head.firstMatch(of: /Session-Tap-Active-Requests: (\d+)/)?.1
     return (body.split(separator: "\n"), all.flatMap { Int($0) })
   }
 
@@ -129,7 +129,7 @@ import TestSupport
     #expect(listed.all == 2 && listed.lines.first?.contains("\"/1\"") == true)
     let port = try #require(tap.address?.port)
     let head = try await RawClient.get("/requests", port: port, method: "HEAD")
-    #expect(head.contains("Session-Tap-Requests-Under-Way: 2\r\n") && head.hasSuffix("\r\n\r\n"))
+    #expect(head.contains("Session-Tap-Active-Requests: 2\r\n") && head.hasSuffix("\r\n\r\n"))
     withExtendedLifetime(last) {}
     await tap.shutdown()
   }

@@ -48,8 +48,8 @@ import TestSupport
     tap.inbound.begin(method: "GET", path: "/done").end(statusCode: 200)
     let served = tap.inbound.begin(method: "GET", path: "/served")
     let urls: [String] = ["http://host/0", "http://host/1", "http://host/2", "/served"]
-    #expect(tap.requestsUnderWay().map(\.request.url) == urls)
-    #expect(tap.requestsUnderWay(olderThan: .seconds(3_600)).isEmpty)
+    #expect(tap.activeRequests().map(\.request.url) == urls)
+    #expect(tap.activeRequests(olderThan: .seconds(3_600)).isEmpty)
     requests[1].end(statusCode: 200)
     #expect(tap.registry.value(ofSeries: "session_tap_unfinished_requests") == 0)
     await tap.shutdown()

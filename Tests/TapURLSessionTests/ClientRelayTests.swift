@@ -141,8 +141,8 @@ import TestSupport
     let isLookedAt = Gate()
     relay.progress.look { isLookedAt.open() }
     #expect(isLookedAt.isOpen)
-    let underWay = tap.recorder.requestsUnderWay()
-    #expect(underWay.map(\.wait) == [.body] && underWay.map(\.responseBodySize) == [5])
+    let snapshot = tap.recorder.activeRequests()
+    #expect(snapshot.map(\.wait) == [.body] && snapshot.map(\.responseBodySize) == [5])
     withExtendedLifetime(relay) {}
   }
 
@@ -204,7 +204,7 @@ import TestSupport
     whole.startLoading()
     whole.stopLoading()
     #expect(CountedProtocol.stops.load(ordering: .relaxed) == 1)
-    #expect(tap.recorder.requestsUnderWay().map(\.wait) == [nil])
+    #expect(tap.recorder.activeRequests().map(\.wait) == [nil])
     task.resume()
     try #require(task.state == .running)
     whole.stopLoading()

@@ -2,8 +2,8 @@
 package final class RecordingObserver: RequestConsumer {
   private let state = Watched(
     (
-      started: [RequestDescription](), ended: [RequestObservation](), waits: [RequestUnderWay](),
-      unfinished: [RequestUnderWay](), moreUnfinished: 0,
+      started: [RequestDescription](), ended: [RequestObservation](), waits: [RequestSnapshot](),
+      unfinished: [RequestSnapshot](), moreUnfinished: 0,
       heldQueues: [(unstarted: Int, duration: Duration)]()
     ))
 
@@ -11,8 +11,8 @@ package final class RecordingObserver: RequestConsumer {
 
   package var started: [RequestDescription] { state.state.started }
   package var ended: [RequestObservation] { state.state.ended }
-  package var waits: [RequestUnderWay] { state.state.waits }
-  package var unfinished: [RequestUnderWay] { state.state.unfinished }
+  package var waits: [RequestSnapshot] { state.state.waits }
+  package var unfinished: [RequestSnapshot] { state.state.unfinished }
   package var moreUnfinished: Int { state.state.moreUnfinished }
   package var heldQueues: [(unstarted: Int, duration: Duration)] { state.state.heldQueues }
 
@@ -20,9 +20,9 @@ package final class RecordingObserver: RequestConsumer {
 
   package func requestEnded(_ request: RequestObservation) { state.change { $0.ended.append(request) } }
 
-  package func requestWaits(_ request: RequestUnderWay) { state.change { $0.waits.append(request) } }
+  package func requestWaits(_ request: RequestSnapshot) { state.change { $0.waits.append(request) } }
 
-  package func requestIsUnfinished(_ request: RequestUnderWay) {
+  package func requestIsUnfinished(_ request: RequestSnapshot) {
     state.change { $0.unfinished.append(request) }
   }
 

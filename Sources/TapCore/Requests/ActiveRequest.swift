@@ -36,7 +36,7 @@ public final class ActiveRequest: Sendable {
 
   /// Tells that the head of the response has been sent or received: from then on an inbound request waits for
   /// its caller and not for the handler, and an outbound one for the rest of the response
-  /// (``RequestUnderWay/wait``). The end needs no such call.
+  /// (``RequestSnapshot/wait``). The end needs no such call.
   ///
   /// - Parameter statusCode: The status code of the response. Interim responses (RFC 9110, section 15.2) are
   ///   none.

@@ -35,44 +35,44 @@ package final class RequestMetrics: Sendable {
       && request.urlTemplate.map(waitingExemptions.contains) != true
     return store.withLock { store in
       let series = store.begin(request)
-      store.underWay.begin(record, at: start, in: series, isReported: isReported)
+      store.active.begin(record, at: start, in: series, isReported: isReported)
       return series
     }
   }
 
   /// Lists a request that has not begun.
   func list(_ record: RequestRecord, at now: Instant = .now) {
-    store.withLock { $0.underWay.add(record, at: now) }
+    store.withLock { $0.active.add(record, at: now) }
   }
 
   /// Forgets a request that has not begun.
   func unlist(_ record: RequestRecord) {
-    store.withLock { $0.underWay.remove(record) }
+    store.withLock { $0.active.remove(record) }
   }
 
   /// The requests that wait since an instant or an earlier one, in no order.
-  func underWay(since instant: Instant) -> [RequestsUnderWay.Listed] {
-    store.withLock { $0.underWay.list(since: instant) }
+  func active(since instant: Instant) -> [ActiveRequestTable.Listed] {
+    store.withLock { $0.active.list(since: instant) }
   }
 
   /// What has waited for so long that it is reported, as it is now.
-  func overdue(atMost count: Int, at now: Instant) -> RequestsUnderWay.Overdue {
+  func overdue(atMost count: Int, at now: Instant) -> ActiveRequestTable.Overdue {
     store.withLock { store in
-      store.underWay.removeReleased()
-      return store.underWay.overdue(atMost: count, at: now)
+      store.active.removeReleased()
+      return store.active.overdue(atMost: count, at: now)
     }
   }
 
   /// What is to be reported now, and when to ask again at the latest.
-  func takeReports(at now: Instant) -> (reports: RequestsUnderWay.Reports, next: Instant) {
-    store.withLock { ($0.underWay.takeReports(at: now), $0.underWay.nextReport) }
+  func takeReports(at now: Instant) -> (reports: ActiveRequestTable.Reports, next: Instant) {
+    store.withLock { ($0.active.takeReports(at: now), $0.active.nextReport) }
   }
 
   /// How many requests have not been started, and since when the oldest of them waits.
   var waitingForStart: (count: Int, oldest: Instant)? {
     store.withLock { store in
-      store.underWay.removeReleased()
-      return store.underWay.waitingForStart
+      store.active.removeReleased()
+      return store.active.waitingForStart
     }
   }
 
@@ -84,7 +84,7 @@ package final class RequestMetrics: Sendable {
   ) {
     store.withLock { store in
       store.end(observation, series)
-      if let record { store.underWay.remove(record) }
+      if let record { store.active.remove(record) }
     }
   }
 

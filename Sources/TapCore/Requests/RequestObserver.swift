@@ -20,9 +20,9 @@ extension RequestObserver {
 /// microseconds, waits for nothing but a short lock, and calls no code of the app's.
 package protocol RequestConsumer: RequestObserver, AnyObject {
   /// The request has been under way for its limit, or for a doubling of it. Does nothing by default.
-  func requestWaits(_ request: RequestUnderWay)
+  func requestWaits(_ request: RequestSnapshot)
   /// The process ends before the request does. Does nothing by default.
-  func requestIsUnfinished(_ request: RequestUnderWay)
+  func requestIsUnfinished(_ request: RequestSnapshot)
   /// So many more requests are unfinished as the process ends. Does nothing by default.
   func requestsAreUnfinished(_ count: Int)
   /// For so long the queue of all URLSessions has not run, and so many requests that URLSession has taken
@@ -35,8 +35,8 @@ package protocol RequestConsumer: RequestObserver, AnyObject {
 }
 
 extension RequestConsumer {
-  package func requestWaits(_ request: RequestUnderWay) {}
-  package func requestIsUnfinished(_ request: RequestUnderWay) {}
+  package func requestWaits(_ request: RequestSnapshot) {}
+  package func requestIsUnfinished(_ request: RequestSnapshot) {}
   package func requestsAreUnfinished(_ count: Int) {}
   package func queueIsHeld(_ unstarted: Int, for duration: Duration) {}
   package func batchEnded() {}

@@ -115,7 +115,7 @@ package final class RequestRecord: Sendable {
   /// What is known of the request now. `nil` once it has ended.
   ///
   /// - Parameter start: When it began, or since when it waits for its start.
-  func underWay(since start: Instant, at now: Instant) -> RequestUnderWay? {
+  func snapshot(since start: Instant, at now: Instant) -> RequestSnapshot? {
     let (isUnderWay, phase, statusCode, request, begin) = state.withLock { state in
       (
         state.isUnderWay, state.phase, state.statusCode, contents.observation.request,
@@ -127,7 +127,7 @@ package final class RequestRecord: Sendable {
     if phase == .made {
       let made = Timestamp(
         nanosecondsSinceEpoch: Timestamp.now.nanosecondsSinceEpoch &- age.nanoseconds)
-      return RequestUnderWay(
+      return RequestSnapshot(
         request: request, start: made, duration: age, progress: RequestProgress(wait: .start), at: now)
     }
     let isInbound = request.direction == .inbound
@@ -135,7 +135,7 @@ package final class RequestRecord: Sendable {
       statusCode == nil ? (isInbound ? .handler : .response) : (isInbound ? .client : .body)
     let progress =
       source?.progress ?? RequestProgress(wait: isToldByApp ? wait : nil, statusCode: statusCode)
-    return RequestUnderWay(request: request, start: begin, duration: age, progress: progress, at: now)
+    return RequestSnapshot(request: request, start: begin, duration: age, progress: progress, at: now)
   }
 
   /// Adds fields to the description, unless the request has ended.

@@ -32,7 +32,7 @@ public final class RequestRecorder: Sendable {
   private let observerQueues: [ObserverQueue]
   private let queue: BoundedQueue<[RequestRecord]>
   private let living = Atomic<Int>(0)
-  private let reporter: UnderWayReporter
+  private let reporter: WaitReporter
 
   private struct Newest {
     weak var withTracer: RequestRecorder?
@@ -89,7 +89,7 @@ public final class RequestRecorder: Sendable {
     observerQueues = queues
     self.consumers = consumers + queues
     let (allConsumers, reporter) = (
-      self.consumers, UnderWayReporter([outboundMetrics, inboundMetrics], self.consumers)
+      self.consumers, WaitReporter([outboundMetrics, inboundMetrics], self.consumers)
     )
     self.reporter = reporter
     queue = BoundedQueue { batch, turn in
@@ -167,13 +167,13 @@ public final class RequestRecorder: Sendable {
   /// The requests that have not ended and wait for at least so long, oldest first: those that have begun, and
   /// those that URLSession has taken and not started. Waits 0.1 s at most for Foundation's queue, on which
   /// the oldest 1,000 are looked at.
-  package func requestsUnderWay(olderThan age: Duration = .zero) -> [RequestUnderWay] {
+  package func activeRequests(olderThan age: Duration = .zero) -> [RequestSnapshot] {
     drain()
     return reporter.requests(olderThan: age).oldest
   }
 
   /// The oldest of the requests that have not ended, oldest first, and how many more there are.
-  package func oldestRequestsUnderWay(limit: Int) -> (oldest: [RequestUnderWay], more: Int) {
+  package func oldestActiveRequests(limit: Int) -> (oldest: [RequestSnapshot], more: Int) {
     drain()
     return reporter.requests(limit: limit)
   }
@@ -181,7 +181,7 @@ public final class RequestRecorder: Sendable {
   /// The requests that wait for longer than the limits of their directions, whether reported yet or not.
   ///
   /// - Parameter count: The most requests that are listed.
-  package func overdueRequests(atMost count: Int, at now: Instant) -> OverdueRequests {
+  package func waitingRequests(atMost count: Int, at now: Instant) -> WaitingRequests {
     drain()
     return reporter.overdue(atMost: count, at: now)
   }

@@ -13,7 +13,7 @@ struct RequestStore {
   private var phases: RequestTable<Phase>
   /// `nil` where nothing shows it.
   private var history: RequestHistory?
-  var underWay: RequestsUnderWay
+  var active: ActiveRequestTable
 
   /// Where a series keeps those of other tables to which it leads: a target its client, an end its server and
   /// its phases. A request then looks up its target and its end alone.
@@ -50,7 +50,7 @@ struct RequestStore {
     ends = RequestTable(columns.ends, configuration, leadCount: Lead.serverAndPhasesCount)
     servers = RequestTable(columns.servers, configuration)
     phases = RequestTable(columns.phases, configuration)
-    underWay = RequestsUnderWay(limit: waitingLimit)
+    active = ActiveRequestTable(limit: waitingLimit)
   }
 
   /// Counts a request as active.
@@ -129,9 +129,9 @@ struct RequestStore {
   /// which there has been no request.
   mutating func gather(at now: Instant) -> [GatheredFamily] {
     closeHistory(at: now)
-    underWay.removeReleased()
+    active.removeReleased()
     targets.clearAges()
-    underWay.forEachActive { series, start in
+    active.forEachActive { series, start in
       targets.raiseAge(to: seconds(now.nanoseconds - start.nanoseconds), in: series.target)
     }
     if direction == .inbound, clients.series.isEmpty { return [] }

@@ -60,7 +60,7 @@ struct RequestLineEncoder: Sendable {
   ///
   /// - Parameter isUnfinished: The process ends before it.
   func write(
-    _ waiting: borrowing RequestUnderWay, isUnfinished: Bool, at time: Timestamp, to line: inout LineWriter
+    _ waiting: borrowing RequestSnapshot, isUnfinished: Bool, at time: Timestamp, to line: inout LineWriter
   ) {
     let isInbound = waiting.request.direction == .inbound
     let event: StaticString =

@@ -60,7 +60,7 @@ struct ClientFixture: Sendable {
   }
 
   /// What the requests that have not ended wait for.
-  var waits: [RequestWait?] { tap.requestsUnderWay().map(\.wait) }
+  var waits: [RequestWait?] { tap.activeRequests().map(\.wait) }
 
   /// How many requests have ended by now.
   var endCount: Int {

@@ -134,15 +134,15 @@ import Testing
     try await app.test(.ahc(.http)) { client in
       async let response = client.execute(uri: "/slow", method: .get)
       await isServed.wait()
-      #expect(tap.requestsUnderWay().map(\.wait) == [.handler])
+      #expect(tap.activeRequests().map(\.wait) == [.handler])
       mayRespond.open()
       await isWritten.wait()
-      let known = try #require(tap.requestsUnderWay().first)
+      let known = try #require(tap.activeRequests().first)
       #expect(known.wait == .client && known.statusCode == 202)
       mayEnd.open()
       let answer = try await response
       #expect(answer.status == .accepted && String(buffer: answer.body) == "a part")
     }
-    #expect(tap.requestsUnderWay().isEmpty)
+    #expect(tap.activeRequests().isEmpty)
   }
 }

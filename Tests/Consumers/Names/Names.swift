@@ -30,7 +30,7 @@ let names: [Any.Type] = [
   Readiness.self, Registry.self, RegistryError.self, RequestDescription.self, RequestDirection.self,
   RequestEnd.self, RequestErrorType.self, RequestFilter.self, RequestLog.self, RequestLogError.self,
   RequestObservation.self, (any RequestObserver).self, RequestConfiguration.self, RequestRecorder.self,
-  RequestTimings.self, (any RequestTracer).self, RequestUnderWay.self, RequestWait.self,
+  RequestTimings.self, (any RequestTracer).self, RequestSnapshot.self, RequestWait.self,
   SeriesConfiguration.self, Tap.self, TapError.self,
   TapRequestContext.self, TargetInfo.self, Timestamp.self, TraceContext.self, URLSessionTap.self,
 ]

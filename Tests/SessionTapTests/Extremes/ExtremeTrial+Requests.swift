@@ -195,7 +195,7 @@ extension ExtremeTrial {
     var observation = example
     observation.duration = duration
     log.requestEnded(observation)
-    log.requestWaits(RequestUnderWay(observation.request, for: duration))
+    log.requestWaits(RequestSnapshot(observation.request, for: duration))
     log.shutdown(within: .seconds(60))
     let nearest = min(max(duration, .zero), .nanoseconds(Int64.max))
     let expected =

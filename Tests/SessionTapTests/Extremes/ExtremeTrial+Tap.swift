@@ -55,9 +55,9 @@ extension ExtremeTrial {
         let isDone = await run.tap.flush(within: limit)
         try run.expect(isDone || limit < .seconds(1), "the flush has not ended in time")
       }
-      + use("Tap.requestsUnderWay(olderThan:)") { run, age in
+      + use("Tap.activeRequests(olderThan:)") { run, age in
         let request = run.tap.inbound.begin(method: "GET", path: "/old")
-        let isListed = run.tap.requestsUnderWay(olderThan: age).contains { $0.request.url == "/old" }
+        let isListed = run.tap.activeRequests(olderThan: age).contains { $0.request.url == "/old" }
         try run.expect(isListed || age > .zero, "a request under way is not listed")
         request.end(statusCode: 200)
       }

@@ -75,8 +75,8 @@ struct ExtremeWalk {
     try await run.request(run.session())
     for method in ["GET", "PROPPATCH"] { tap.inbound.begin(method: method, path: "/in").end(statusCode: 200) }
     let waiting = RequestDescription(client: "c", method: "GET")
-    tap.requestLog?.requestWaits(RequestUnderWay(waiting, for: .seconds(60)))
-    _ = tap.requestsUnderWay()
+    tap.requestLog?.requestWaits(RequestSnapshot(waiting, for: .seconds(60)))
+    _ = tap.activeRequests()
     tap.log(.error, "message", ["key": "value"])
     _ = (tap.requestLog?.recent(LogQuery(limit: .max)), tap.requestLog?.recent(LogQuery(limit: .min)))
     // It stays open, so that the shutdown has something to end.

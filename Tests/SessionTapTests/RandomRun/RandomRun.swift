@@ -10,10 +10,10 @@ final class RandomRun: Sendable {
   private let closed: ClosedPort
   private let load: RandomLoad
   private let cancelledBeforeResume = Atomic<Int>(0)
-  private let watch: UnderWayWatch
+  private let watch: ActiveRequestsWatch
 
   /// - Parameter watch: Is told of what is under way.
-  init(tap: URLSessionTap, watch: UnderWayWatch) throws {
+  init(tap: URLSessionTap, watch: ActiveRequestsWatch) throws {
     self.watch = watch
     origin = try Origin(keepsRequests: false) { request in
       watch.arrived(request.path)

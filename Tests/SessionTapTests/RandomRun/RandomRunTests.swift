@@ -32,21 +32,21 @@ import TestSupport
     let registry = Registry()
     let log = try RequestLog(to: .file(folder("requests.jsonl")))
     let recorder = try RequestRecorder(registry: registry, consumers: [log])
-    let underWay = UnderWayWatch()
-    let run = try RandomRun(tap: URLSessionTap(recorder: recorder), watch: underWay)
+    let snapshot = ActiveRequestsWatch()
+    let run = try RandomRun(tap: URLSessionTap(recorder: recorder), watch: snapshot)
     let watch = ScrapeWatch {
-      underWay.look { recorder.requestsUnderWay() }
+      snapshot.look { recorder.activeRequests() }
       return 0
     }
     let unstarted = try await run.run(count: count, seed: seed, cancelsEnding: cancelsEnding)
     _ = await watch.end()
     // None is listed that has ended, and none is missing that hangs.
-    let seen = underWay.seen
+    let seen = snapshot.seen
     #expect(seen.faults.isEmpty)
     #expect(seen.listed > 0 && (cancelsEnding || seen.hanging > 0))
     print("under way: \(seen.looks) looks at \(seen.listed) requests, of which \(seen.hanging) hung")
     print(seen.faults.prefix(9))
-    #expect(recorder.requestsUnderWay().isEmpty)
+    #expect(recorder.activeRequests().isEmpty)
     // Foundation lets go of a loader after the app has heard of the end.
     try await Poll.until("no live loader") { recorder.requestCount == 0 }
     recorder.drain()

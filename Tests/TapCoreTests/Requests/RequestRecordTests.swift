@@ -94,9 +94,9 @@ struct RequestRecordTests {
     for begins in [true, false] {
       let request = RequestRecord(RequestDescription(method: "GET"), recorder: recorder)
       if begins { request.begin() }
-      let before = request.underWay(since: .now, at: .now)
+      let before = request.snapshot(since: .now, at: .now)
       request.end(.cancelled)
-      let after = request.underWay(since: .now, at: .now)
+      let after = request.snapshot(since: .now, at: .now)
       #expect(before != nil && after == nil)
     }
   }

@@ -97,7 +97,7 @@ import TestSupport
     request.urlTemplate = "/v1/users/{id}"
     request.fields = ["attempt": 2]
     request.headers = ["Accept": "text/plain", "Authorization": "Basic s3cret"]
-    log.requestWaits(RequestUnderWay(request, for: .milliseconds(60_500)))
+    log.requestWaits(RequestSnapshot(request, for: .milliseconds(60_500)))
     #expect(log.shutdown())
     let line = try #require(sink.lines.first)
     #expect(line.hasPrefix(#"{"timestamp":""#))
@@ -124,7 +124,7 @@ import TestSupport
       wait: direction == .inbound ? .client : .body, statusCode: 200,
       lastActivity: Instant(nanoseconds: 1_000_000_000))
     (progress.requestBodySize, progress.responseBodySize) = (5, 0)
-    let waiting = RequestUnderWay(
+    let waiting = RequestSnapshot(
       request: request, start: .now, duration: .seconds(9), progress: progress,
       at: Instant(nanoseconds: 3_500_000_000))
     log.requestWaits(waiting)
@@ -220,7 +220,7 @@ import TestSupport
         var whole = RequestObservation.whole(direction, end)
         (whole.request.headers, whole.responseHeaders) = (["Accept": "a"], ["Server": "b"])
         log.requestEnded(whole)
-        log.requestWaits(RequestUnderWay(whole.request, for: .seconds(60)))
+        log.requestWaits(RequestSnapshot(whole.request, for: .seconds(60)))
       }
     }
     for _ in 0..<40 { log.log(.info, "message", ["\(RequestLog.self)": 1]) }

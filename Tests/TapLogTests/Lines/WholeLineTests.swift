@@ -130,7 +130,7 @@ import TestSupport
       String(decoding: LineWriter.bytes(capacity: 32) { $0.timestamp(.now) }, as: UTF8.self)
     }
     let (sink, log) = try RequestLog.collecting()
-    let waiting = RequestUnderWay(
+    let waiting = RequestSnapshot(
       request: RequestDescription(client: "c", method: "GET"), start: Timestamp(nanosecondsSinceEpoch: 0),
       duration: .seconds(60), progress: RequestProgress(), at: .now)
     let before = now()
@@ -153,7 +153,7 @@ import TestSupport
       String(decoding: LineWriter.bytes(capacity: 32) { $0.timestamp(time) }, as: UTF8.self)
     }
     let requests = ["a", String(repeating: "b", count: 1_000), "c"].map { path in
-      RequestUnderWay(
+      RequestSnapshot(
         request: RequestDescription(client: "c", method: "GET", url: "https://host/\(path)"),
         start: Timestamp(nanosecondsSinceEpoch: 0), duration: .seconds(60), progress: RequestProgress(),
         at: .now)

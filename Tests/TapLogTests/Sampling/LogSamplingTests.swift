@@ -75,7 +75,7 @@ import TestSupport
       $0.clientSampling = ["quiet": LogSampling(minimumSeverity: .error)]
     }
     for client in ["quiet", "other"] {
-      let waiting = RequestUnderWay(RequestDescription(client: client, method: "GET"), for: .seconds(60))
+      let waiting = RequestSnapshot(RequestDescription(client: client, method: "GET"), for: .seconds(60))
       log.requestWaits(waiting)
       log.requestIsUnfinished(waiting)
       log.requestEnded(with(.bare()) { $0.request.client = client })

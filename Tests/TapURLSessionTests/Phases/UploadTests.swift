@@ -134,7 +134,7 @@ import TestSupport
     let sizes = 1..<Int64(64 << 20)
     var sent: Int64 = 0
     try await Poll.until("a part of the body") { () -> Bool in
-      sent = tap.recorder.requestsUnderWay().first?.requestBodySize ?? 0
+      sent = tap.recorder.activeRequests().first?.requestBodySize ?? 0
       return sent > 0
     }
     #expect(sizes.contains(sent))

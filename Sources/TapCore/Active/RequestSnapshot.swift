@@ -1,5 +1,5 @@
 /// A request that has not ended, as far as it is known. What is unknown is `nil`.
-public struct RequestUnderWay: Sendable, Hashable {
+public struct RequestSnapshot: Sendable, Hashable {
   /// The request, with the fields that the app has added until now.
   public let request: RequestDescription
   /// When it began. One that has not been started (``RequestWait/start``) waits since then, give or take 0.1
@@ -29,7 +29,7 @@ public struct RequestUnderWay: Sendable, Hashable {
   }
 }
 
-extension RequestUnderWay: CustomStringConvertible {
+extension RequestSnapshot: CustomStringConvertible {
   /// Such as `GET http://localhost/ waits for response, 3.2 s`: what a test's failure shows.
   public var description: String {
     let tenths = duration.nanoseconds / 100_000_000

@@ -2,7 +2,7 @@
 ///
 /// A request is listed when the drain delivers it and it has not ended: one that begins and ends within a
 /// batch never is. The table keeps no request alive: one that is released leaves.
-struct RequestsUnderWay {
+struct ActiveRequestTable {
   /// A request that has begun.
   private struct Active {
     weak var record: RequestRecord?

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Reports to the consumers what is under way: while it waits, and at the end of the process.
-final class UnderWayReporter: Sendable {
+final class WaitReporter: Sendable {
   private let metrics: [RequestMetrics]
   private let consumers: [any RequestConsumer]
   private let unfinished = Atomic(-1)
@@ -25,32 +25,32 @@ final class UnderWayReporter: Sendable {
   /// - Parameter limit: The most requests, the oldest. The others are counted.
   func requests(
     olderThan age: Duration = .zero, limit: Int = .max
-  ) -> (oldest: [RequestUnderWay], more: Int) {
+  ) -> (oldest: [RequestSnapshot], more: Int) {
     let instant = Instant(nanoseconds: Instant.now.nanoseconds - max(0, age.nanoseconds))
-    let all = metrics.flatMap { $0.underWay(since: instant) }.sorted { $0.start < $1.start }
+    let all = metrics.flatMap { $0.active(since: instant) }.sorted { $0.start < $1.start }
     let listed = all.prefix(max(0, limit))
     Looks(at: listed.prefix(Self.lookLimit).map(\.record)).wait(until: .now.advanced(by: Self.lookTime))
     let now = Instant.now
     return (
-      listed.compactMap { $0.record.underWay(since: $0.start, at: now) }, all.count - listed.count
+      listed.compactMap { $0.record.snapshot(since: $0.start, at: now) }, all.count - listed.count
     )
   }
 
   /// What has waited for so long that it is reported, as it is now.
   ///
   /// - Parameter count: The most requests that are listed.
-  func overdue(atMost count: Int, at now: Instant) -> OverdueRequests {
+  func overdue(atMost count: Int, at now: Instant) -> WaitingRequests {
     let overdue = metrics.map { $0.overdue(atMost: count, at: now) }
     let oldest = overdue.flatMap(\.oldest).sorted { $0.start < $1.start }.prefix(count)
     Looks(at: oldest.map(\.record)).wait(until: .now.advanced(by: Self.lookTime))
     let now = max(now, .now)
     let held = heldTime(at: now)
-    return OverdueRequests(
-      limits: metrics.map(\.waitingLimit), heldTime: held >= RequestsUnderWay.heldLimit ? held : nil,
+    return WaitingRequests(
+      limits: metrics.map(\.waitingLimit), heldTime: held >= ActiveRequestTable.heldLimit ? held : nil,
       count: overdue.reduce(0) { $0 + $1.count },
       unstartedCount: overdue.reduce(0) { $0 + $1.unstartedCount },
       oldest: oldest.compactMap { listed in
-        listed.record.underWay(since: listed.start, at: now).map { (listed.start, $0) }
+        listed.record.snapshot(since: listed.start, at: now).map { (listed.start, $0) }
       })
   }
 
@@ -73,7 +73,7 @@ final class UnderWayReporter: Sendable {
       earliest = min(earliest, next)
       for record in reports.soon.prefix(Self.reportLimit) { record.look {} }
       for listed in reports.requests {
-        guard let request = listed.record.underWay(since: listed.start, at: now) else { continue }
+        guard let request = listed.record.snapshot(since: listed.start, at: now) else { continue }
         for consumer in consumers { consumer.requestWaits(request) }
         isUsed = true
       }
@@ -84,7 +84,7 @@ final class UnderWayReporter: Sendable {
   private func reportHeldQueue(isUsed: Bool, at now: Instant) -> Instant {
     guard let made = metrics.first, let limit = made.waitingLimit, let probe = probe.withLock({ $0 })
     else { return .never }
-    let (held, next) = probe.turn(isUsed: isUsed, limit: min(limit, RequestsUnderWay.heldLimit), at: now)
+    let (held, next) = probe.turn(isUsed: isUsed, limit: min(limit, ActiveRequestTable.heldLimit), at: now)
     if let held {
       let count = made.waitingForStart?.count ?? 0
       for consumer in consumers { consumer.queueIsHeld(count, for: held) }
@@ -130,7 +130,7 @@ private final class Looks: Sendable {
 }
 
 /// The requests that wait for longer than the limits of their directions.
-package struct OverdueRequests: Sendable {
+package struct WaitingRequests: Sendable {
   /// Of the requests that the app makes, and of those that it serves.
   package let limits: [Duration?]
   /// For how long the queue of all URLSessions has been held, `nil` unless it counts as held.
@@ -139,5 +139,5 @@ package struct OverdueRequests: Sendable {
   /// How many of them URLSession has not started: 0 unless the queue of all sessions counts as held.
   package let unstartedCount: Int
   /// The oldest ones, oldest first, and since when each waits.
-  package let oldest: [(start: Instant, request: RequestUnderWay)]
+  package let oldest: [(start: Instant, request: RequestSnapshot)]
 }

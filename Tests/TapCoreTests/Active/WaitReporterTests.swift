@@ -3,7 +3,7 @@ import TestSupport
 @testable import TapCore
 
 /// What is said of requests that wait, at times that a test makes up.
-struct UnderWayReporterTests {
+struct WaitReporterTests {
   private let recorder: RequestRecorder
   /// So late that it does not matter how long a test takes.
   private let now = Instant.now.advanced(by: .seconds(3_600))
@@ -47,7 +47,7 @@ struct UnderWayReporterTests {
     var text: [String] { all.withLock { $0 } }
 
     func requestEnded(_ observation: RequestObservation) {}
-    func requestIsUnfinished(_ request: RequestUnderWay) { all.withLock { $0.append(request.request.url) } }
+    func requestIsUnfinished(_ request: RequestSnapshot) { all.withLock { $0.append(request.request.url) } }
     func requestsAreUnfinished(_ count: Int) { all.withLock { $0.append("\(count) more") } }
     func batchEnded() { all.withLock { $0.append("end") } }
   }
@@ -76,7 +76,7 @@ struct UnderWayReporterTests {
       return try RequestMetrics(direction, configuration)
     }
     let (outbound, inbound) = (try metrics(.outbound, limit: 10), try metrics(.inbound, limit: 20))
-    let reporter = UnderWayReporter([outbound, inbound], [])
+    let reporter = WaitReporter([outbound, inbound], [])
     let records = (0..<5).map { _ in makeRecord() }
     for (record, age) in zip(records, [9, 10, 30]) { begin(record, at: before(age), in: outbound) }
     for (record, age) in zip(records.dropFirst(3), [19, 20]) { begin(record, at: before(age), in: inbound) }
@@ -107,7 +107,7 @@ struct UnderWayReporterTests {
   @Test func `a wait that is reported has the queue asked, and each is due in time`() throws {
     let observer = RecordingObserver()
     let metrics = [try RequestMetrics(.outbound), try RequestMetrics(.inbound)]
-    let reporter = UnderWayReporter(metrics, [observer])
+    let reporter = WaitReporter(metrics, [observer])
     let questions = Atomic(0)
     reporter.watch(QueueProbe { _ in questions.add(1, ordering: .relaxed) })
     let record = makeRecord()
@@ -125,7 +125,7 @@ struct UnderWayReporterTests {
   @Test func `where no wait is reported, neither is a held queue`() throws {
     let metrics = try RequestMetrics(.outbound, with(RequestConfiguration()) { $0.waitingLimit = nil })
     // The limit of what is served is none of that queue's.
-    let reporter = UnderWayReporter([metrics, try RequestMetrics(.inbound)], [])
+    let reporter = WaitReporter([metrics, try RequestMetrics(.inbound)], [])
     reporter.watch(QueueProbe { _ in })
     #expect(reporter.reportWaits(isUsed: true, at: now) == .never)
   }
@@ -133,7 +133,7 @@ struct UnderWayReporterTests {
   @Test func `each consumer is told of what waits, also behind a request that has just ended`() throws {
     let observers = [RecordingObserver(), RecordingObserver()]
     let metrics = try RequestMetrics(.outbound)
-    let reporter = UnderWayReporter([metrics], observers)
+    let reporter = WaitReporter([metrics], observers)
     let records = (0..<3).map { _ in makeRecord() }
     for (record, age) in zip(records, [40, 35, 33]) { begin(record, at: before(age), in: metrics) }
     records[0].end(.cancelled)
@@ -152,7 +152,7 @@ struct UnderWayReporterTests {
   @Test func `each consumer is told once of what is unfinished, and then that this is all`() throws {
     let consumers = [Ends(), Ends()]
     let metrics = try RequestMetrics(.outbound)
-    let reporter = UnderWayReporter([metrics], consumers)
+    let reporter = WaitReporter([metrics], consumers)
     let record = RequestRecord(RequestDescription(method: "GET", url: "http://a/"), recorder: recorder)
     begin(record, at: .now, in: metrics)
     for _ in 0..<2 { reporter.reportUnfinished() }
@@ -162,7 +162,7 @@ struct UnderWayReporterTests {
 
   @Test func `a question gets the oldest of both directions, and how many more are as old`() throws {
     let metrics = [try RequestMetrics(.outbound), try RequestMetrics(.inbound)]
-    let reporter = UnderWayReporter(metrics, [])
+    let reporter = WaitReporter(metrics, [])
     let start = Instant.now
     let ages = [10, 40, 30, 20].map { Duration.seconds($0 * 60) }
     let records = ages.map { _ in makeRecord() }
@@ -179,7 +179,7 @@ struct UnderWayReporterTests {
 
   @Test func `a question waits for the looks at what it lists`() throws {
     let metrics = try RequestMetrics(.outbound)
-    let reporter = UnderWayReporter([metrics], [])
+    let reporter = WaitReporter([metrics], [])
     let record = RequestRecord(
       RequestDescription(method: "GET"), recorder: recorder, progress: SlowSource())
     begin(record, at: .now, in: metrics)
@@ -201,13 +201,13 @@ struct UnderWayReporterTests {
     for (place, record) in records.dropFirst(101).enumerated() {
       begin(record, at: Instant(nanoseconds: start.nanoseconds - Int64(place)), in: metrics[1])
     }
-    let reporter = UnderWayReporter([metrics[0]], [observer])
+    let reporter = WaitReporter([metrics[0]], [observer])
     for time in [29_900, 30_000] {
       _ = reporter.reportWaits(isUsed: false, at: start.advanced(by: .milliseconds(time)))
     }
     #expect(observer.waits.count == 101)
     #expect(observer.waits.count { $0.wait == .redirect } == 100)
-    let listed = UnderWayReporter([metrics[1]], []).requests().oldest
+    let listed = WaitReporter([metrics[1]], []).requests().oldest
     #expect(listed.count == 1_001)
     #expect(listed.dropLast().allSatisfy { $0.wait == .redirect })
     #expect(try #require(listed.last).wait == nil)
@@ -224,7 +224,7 @@ struct UnderWayReporterTests {
     last: Int, idle: Int
   ) {
     let progress = RequestProgress(lastActivity: before(-last))
-    let request = RequestUnderWay(
+    let request = RequestSnapshot(
       request: RequestDescription(method: "GET", url: "http://a/"), start: .now, duration: .seconds(9),
       progress: progress, at: now)
     #expect(request.idleTime == .seconds(idle))

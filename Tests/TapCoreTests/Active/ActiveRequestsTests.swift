@@ -3,7 +3,7 @@ import TestSupport
 @testable import TapCore
 
 /// What the recorder says of requests that have not ended.
-struct UnderWayTests {
+struct ActiveRequestsTests {
   private let registry = Registry()
   private let recorder: RequestRecorder
 
@@ -38,7 +38,7 @@ struct UnderWayTests {
     let record = makeRecord()
     record.begin()
     record.end(.response(statusCode: 200))
-    #expect(recorder.requestsUnderWay().isEmpty)
+    #expect(recorder.activeRequests().isEmpty)
     let labels = #"{client="c",http_request_method="GET",server_address="host"}"#
     #expect(registry.value(ofSeries: "http_client_oldest_active_request_seconds" + labels) == 0)
     #expect(registry.value(ofSeries: "session_tap_unstarted_requests") == 0)
@@ -49,11 +49,11 @@ struct UnderWayTests {
     let time = Timestamp(nanosecondsSinceEpoch: 1_700_000_000_000_000_000)
     let record = makeRecord()
     record.begin(at: start, time: time)
-    let known = try #require(recorder.requestsUnderWay().first)
+    let known = try #require(recorder.activeRequests().first)
     #expect(known.start == time)
     #expect(known.wait == nil)
     #expect(known.idleTime == nil)
-    #expect(recorder.requestsUnderWay(olderThan: .seconds(3_600)).isEmpty)
+    #expect(recorder.activeRequests(olderThan: .seconds(3_600)).isEmpty)
     let labels = #"{client="c",http_request_method="GET",server_address="host"}"#
     let samples = registry.samples(90, after: start)
     #expect(samples.contains("http_client_oldest_active_request_seconds\(labels) 90"))
@@ -62,9 +62,9 @@ struct UnderWayTests {
     let others = (0..<40).map { _ in makeRecord() }
     for other in others { other.begin() }
     #expect(registry.samples(100, after: start).contains { $0.hasSuffix("\(labels) 100") })
-    #expect(recorder.requestsUnderWay().count == 41)
+    #expect(recorder.activeRequests().count == 41)
     for record in [record] + others { record.end(.cancelled) }
-    #expect(recorder.requestsUnderWay().isEmpty)
+    #expect(recorder.activeRequests().isEmpty)
     #expect(
       registry.samples(110, after: start).contains("http_client_oldest_active_request_seconds\(labels) 0"))
   }
@@ -72,11 +72,11 @@ struct UnderWayTests {
   @Test func `an inbound request waits for its handler, then for its caller`() throws {
     let start = Instant.now
     let request = recorder.inbound.begin(method: "GET", path: "/users/42", fields: ["tenant": "acme"])
-    var known = try #require(recorder.requestsUnderWay().first)
+    var known = try #require(recorder.activeRequests().first)
     #expect(known.wait == .handler)
     #expect(known.request.fields == ["tenant": "acme"])
     request.responseBegan(statusCode: 201)
-    known = try #require(recorder.requestsUnderWay().first)
+    known = try #require(recorder.activeRequests().first)
     #expect(known.wait == .client)
     #expect(known.statusCode == 201)
     let samples = registry.samples(5, after: start)
@@ -85,14 +85,14 @@ struct UnderWayTests {
     )
     request.end(statusCode: 201)
     request.responseBegan(statusCode: 500)
-    #expect(recorder.requestsUnderWay().isEmpty)
+    #expect(recorder.activeRequests().isEmpty)
   }
 
   @Test func `a request that the app makes by itself waits for the response, then for the rest of it`() {
     let request = recorder.outbound.begin(client: "c", method: "GET", url: "http://host/")
-    #expect(recorder.requestsUnderWay().map(\.wait) == [.response])
+    #expect(recorder.activeRequests().map(\.wait) == [.response])
     request.responseBegan(statusCode: 206)
-    let known = recorder.requestsUnderWay()
+    let known = recorder.activeRequests()
     #expect(known.map(\.wait) == [.body] && known.map(\.statusCode) == [206])
     request.end(statusCode: 206)
   }
@@ -103,7 +103,7 @@ struct UnderWayTests {
     let since = Instant(nanoseconds: Instant.now.nanoseconds - 90_000_000_000)
     recorder.metrics(of: .outbound).list(record, at: since)
     let before = Timestamp.now
-    let known = try #require(recorder.requestsUnderWay(olderThan: .seconds(90)).first)
+    let known = try #require(recorder.activeRequests(olderThan: .seconds(90)).first)
     let asked = Timestamp(
       nanosecondsSinceEpoch: known.start.nanosecondsSinceEpoch + known.duration.nanoseconds)
     #expect(asked >= before && asked <= Timestamp.now)
@@ -115,19 +115,19 @@ struct UnderWayTests {
   @Test func `a request that has not started is one of a held queue, until it starts or is released`() throws
   {
     var record: RequestRecord? = makeRecord()
-    let known = try #require(recorder.requestsUnderWay().first)
+    let known = try #require(recorder.activeRequests().first)
     #expect(known.wait == .start)
     #expect(registry.value(ofSeries: "session_tap_unstarted_requests") == 1)
     #expect(try #require(registry.value(ofSeries: "session_tap_oldest_unstarted_request_seconds")) >= 0)
     #expect(!registry.text.contains("http_client_active_requests{"))
     record?.begin()
-    #expect(recorder.requestsUnderWay().map(\.wait) == [nil])
+    #expect(recorder.activeRequests().map(\.wait) == [nil])
     #expect(registry.value(ofSeries: "session_tap_unstarted_requests") == 0)
     record?.end(.cancelled)
     record = makeRecord()
-    #expect(recorder.requestsUnderWay().count == 1)
+    #expect(recorder.activeRequests().count == 1)
     record = nil
-    #expect(recorder.requestsUnderWay().isEmpty)
+    #expect(recorder.activeRequests().isEmpty)
     #expect(registry.value(ofSeries: "session_tap_unstarted_requests") == 0)
     #expect(recorder.requestCount == 0)
   }
@@ -135,29 +135,29 @@ struct UnderWayTests {
   /// An app may keep a task that it has cancelled for as long as it likes.
   @Test func `a request that is cancelled before its start waits for none, and may begin all the same`() {
     let record = makeRecord()
-    #expect(recorder.requestsUnderWay().map(\.wait) == [.start])
+    #expect(recorder.activeRequests().map(\.wait) == [.start])
     record.end(.cancelled)
-    #expect(recorder.requestsUnderWay().isEmpty)
+    #expect(recorder.activeRequests().isEmpty)
     #expect(registry.value(ofSeries: "session_tap_unstarted_requests") == 0)
     // Nor is one listed that was cancelled before it was seen.
     let other = makeRecord()
     other.end(.cancelled)
-    #expect(recorder.requestsUnderWay().isEmpty)
+    #expect(recorder.activeRequests().isEmpty)
     #expect(registry.value(ofSeries: "session_tap_unstarted_requests") == 0)
     #expect(registry.value(ofSeries: "session_tap_ended_requests_total{client=\"c\"}") == nil)
     withExtendedLifetime(other) {}
     record.begin()
-    #expect(recorder.requestsUnderWay().map(\.wait) == [nil])
+    #expect(recorder.activeRequests().map(\.wait) == [nil])
     record.end(.response(statusCode: 200))
-    #expect(recorder.requestsUnderWay().isEmpty)
+    #expect(recorder.activeRequests().isEmpty)
     #expect(registry.value(ofSeries: "session_tap_ended_requests_total{client=\"c\"}") == 1)
   }
 
   @Test func `each question is about all requests until then`() {
     let made = recorder.outbound.begin(client: "c", method: "GET", url: "http://host/")
-    #expect(recorder.oldestRequestsUnderWay(limit: 9).oldest.count == 1)
+    #expect(recorder.oldestActiveRequests(limit: 9).oldest.count == 1)
     let served = recorder.inbound.begin(method: "GET", path: "/")
-    let overdue = recorder.overdueRequests(atMost: 1, at: .now.advanced(by: .seconds(3_600)))
+    let overdue = recorder.waitingRequests(atMost: 1, at: .now.advanced(by: .seconds(3_600)))
     #expect((overdue.count, overdue.oldest.count) == (2, 1))
     withExtendedLifetime((made, served)) {}
   }
@@ -172,7 +172,7 @@ struct UnderWayTests {
       released = source
       let record = makeRecord(source)
       record.begin(at: now)
-      let known = try #require(recorder.requestsUnderWay().first)
+      let known = try #require(recorder.activeRequests().first)
       #expect((known.wait, known.statusCode) == (.redirect, 302))
       #expect((known.requestBodySize, known.responseBodySize) == (7, 11))
       #expect(try #require(known.idleTime) >= .zero)
@@ -187,9 +187,9 @@ struct UnderWayTests {
     let sources = (0..<3).map { Source(RequestProgress(wait: .body), isHeld: $0 == 0) }
     let records = sources.map { makeRecord($0) }
     for record in records { record.begin() }
-    #expect(recorder.requestsUnderWay().map(\.wait) == [nil, .body, .body])
+    #expect(recorder.activeRequests().map(\.wait) == [nil, .body, .body])
     for (limit, more) in [(0, 3), (2, 1), (3, 0), (.max, 0), (-1, 3)] {
-      let listed = recorder.oldestRequestsUnderWay(limit: limit)
+      let listed = recorder.oldestActiveRequests(limit: limit)
       #expect(listed.more == more)
       #expect(listed.oldest.count == 3 - more)
     }
@@ -264,7 +264,7 @@ struct UnderWayTests {
   ) throws {
     let configuration = with(RequestConfiguration()) { $0.waitingLimit = .milliseconds(limit) }
     let metrics = try RequestMetrics(.outbound, configuration)
-    let reporter = UnderWayReporter([metrics], [])
+    let reporter = WaitReporter([metrics], [])
     reporter.watch(QueueProbe { _ in })
     let now = Instant.now
     #expect(reporter.reportWaits(isUsed: true, at: now) == now.advanced(by: .milliseconds(report)))
@@ -272,7 +272,7 @@ struct UnderWayTests {
 
   @Test func `a request says in a test's failure what it waits for, and for how long`() {
     let request = RequestDescription(client: "c", method: "GET", url: "http://a/", serverAddress: "a")
-    let waiting = RequestUnderWay(request, for: .milliseconds(3_249))
+    let waiting = RequestSnapshot(request, for: .milliseconds(3_249))
     #expect("\(waiting)" == "GET http://a/ waits for response, 3.2 s")
   }
 

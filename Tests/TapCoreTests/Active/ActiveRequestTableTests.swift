@@ -3,7 +3,7 @@ import TestSupport
 @testable import TapCore
 
 /// The table as a value: what it lists, and when it reports what waits.
-struct RequestsUnderWayTests {
+struct ActiveRequestTableTests {
   private let recorder: RequestRecorder
   private let series: RequestSeries
 
@@ -20,14 +20,14 @@ struct RequestsUnderWayTests {
 
   /// When a table reports, if it is asked each second until the end.
   private func reports(
-    of table: inout RequestsUnderWay, until end: Int, _ seconds: (RequestsUnderWay.Reports) -> [Int]
+    of table: inout ActiveRequestTable, until end: Int, _ seconds: (ActiveRequestTable.Reports) -> [Int]
   ) -> [[Int]] {
     (0...end).map { seconds(table.takeReports(at: at($0))) }
   }
 
   @Test func `a wait is reported at the limit and at each doubling of it`() {
     let (record, exempt) = (makeRecord(), makeRecord())
-    var table = RequestsUnderWay(limit: RequestConfiguration().waitingLimit)
+    var table = ActiveRequestTable(limit: RequestConfiguration().waitingLimit)
     table.begin(exempt, at: at(0), in: series, isReported: false)
     table.begin(record, at: at(3), in: series, isReported: true)
     // It is looked at first, so that the report says what is so then.
@@ -55,7 +55,7 @@ struct RequestsUnderWayTests {
   @Test(arguments: [nil, .zero, .seconds(-1), .nanoseconds(Int64.max)] as [Duration?])
   func `limits at their ends`(limit: Duration?) {
     let record = makeRecord()
-    var table = RequestsUnderWay(limit: limit)
+    var table = ActiveRequestTable(limit: limit)
     table.begin(record, at: at(1), in: series, isReported: true)
     let isReported = limit.map { $0 <= .zero } ?? false
     #expect(table.takeReports(at: at(2)).requests.count == (isReported ? 1 : 0))
@@ -71,7 +71,7 @@ struct RequestsUnderWayTests {
     limit: Int, look: Int64
   ) {
     let record = makeRecord()
-    var table = RequestsUnderWay(limit: .microseconds(limit))
+    var table = ActiveRequestTable(limit: .microseconds(limit))
     table.begin(record, at: at(1), in: series, isReported: true)
     #expect(table.nextReport == Instant(nanoseconds: look))
   }
@@ -95,7 +95,7 @@ struct RequestsUnderWayTests {
         use(25_000, begin: begin)
         #expect(before > 0 && MemoryInUse.bytes < before + 1_000_000)
       }
-      let growth = try MemoryInUse.growth(of: 10_000) { _ = recorder.requestsUnderWay() }
+      let growth = try MemoryInUse.growth(of: 10_000) { _ = recorder.activeRequests() }
       #expect(growth < 300_000)
     }
   }
@@ -103,7 +103,7 @@ struct RequestsUnderWayTests {
   @Test func `a request that is released without an end asks for no turn`() {
     var record: RequestRecord? = makeRecord()
     recorder.drain()
-    var table = RequestsUnderWay(limit: .seconds(30))
+    var table = ActiveRequestTable(limit: .seconds(30))
     if let record { table.begin(record, at: at(0), in: series, isReported: true) }
     record = nil
     #expect(recorder.requestCount == 0)
@@ -117,7 +117,7 @@ struct RequestsUnderWayTests {
     let kept = (0..<8).map { _ in makeRecord() }
     var released = (0..<9).map { _ in makeRecord() }
     recorder.drain()
-    var table = RequestsUnderWay(limit: .seconds(30))
+    var table = ActiveRequestTable(limit: .seconds(30))
     for record in kept + released.dropLast() {
       table.begin(record, at: at(0), in: series, isReported: true)
     }
@@ -135,7 +135,7 @@ struct RequestsUnderWayTests {
     var records = (0..<3).map { _ in makeRecord() }
     // From then on nothing else has them.
     recorder.drain()
-    var table = RequestsUnderWay(limit: .seconds(30))
+    var table = ActiveRequestTable(limit: .seconds(30))
     for (place, record) in records.enumerated() { table.add(record, at: at(place)) }
     #expect(table.nextReport == .never)
     #expect(table.overdue(atMost: 9, at: Instant(nanoseconds: 4_999_999_999)).count == 0)
@@ -145,7 +145,7 @@ struct RequestsUnderWayTests {
       #expect(overdue.oldest.map(\.start) == [at(0), at(1)])
     }
     // No later than a request that has been started.
-    var strict = RequestsUnderWay(limit: .seconds(2))
+    var strict = ActiveRequestTable(limit: .seconds(2))
     strict.add(records[0], at: at(0))
     #expect(strict.overdue(atMost: 9, at: at(1)).count == 0)
     #expect(strict.overdue(atMost: 9, at: at(2)).count == 1)
@@ -175,7 +175,7 @@ struct RequestsUnderWayTests {
   }
 
   @Test func `the table keeps nothing alive`() {
-    var table = RequestsUnderWay(limit: .seconds(30))
+    var table = ActiveRequestTable(limit: .seconds(30))
     weak var released: RequestRecord?
     do {
       let record = makeRecord()
@@ -193,7 +193,7 @@ struct RequestsUnderWayTests {
   @Test(arguments: 0..<16)
   func `the table agrees with a model`(seed: Int) {
     var generator = SeededGenerator(seed: seed)
-    var table = RequestsUnderWay(limit: .seconds(7))
+    var table = ActiveRequestTable(limit: .seconds(7))
     // What each record waits since, and whether it has begun.
     var model: [(record: RequestRecord, start: Int, hasBegun: Bool)] = []
     for second in 0..<400 {

@@ -2,7 +2,7 @@ import SessionTap
 import TestSupport
 
 /// Compares the list of what is under way with what the app and the server know.
-final class UnderWayWatch: Sendable {
+final class ActiveRequestsWatch: Sendable {
   private struct State {
     /// Requests that the app has started and whose ends it has not got.
     var living: Set<Int> = []
@@ -60,7 +60,7 @@ final class UnderWayWatch: Sendable {
     path.split(separator: "/").dropLast().last.flatMap { Int($0) }
   }
 
-  func look(_ list: () -> [RequestUnderWay]) {
+  func look(_ list: () -> [RequestSnapshot]) {
     let before = state.withLock { state in
       state.started = []
       return state

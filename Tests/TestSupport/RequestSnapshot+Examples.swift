@@ -1,4 +1,4 @@
-extension RequestUnderWay {
+extension RequestSnapshot {
   /// A request that waits for the response and has been under way for so long.
   package init(_ request: RequestDescription, for duration: Duration) {
     self.init(
