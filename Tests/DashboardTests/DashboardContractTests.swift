@@ -1,16 +1,15 @@
 import Testing
 
-/// Dashboards, rules and consoles name what the library emits, and the boards show all of it. Who renames a
+/// Boards and rules name what the library emits, and the boards show all of it. Who renames a
 /// metric or a label has to change both sides.
 @Suite struct DashboardContractTests {
   private let contract: DashboardContract
 
   init() async throws { contract = try await .init(emitted: .everything(), folder: DashboardFolder()) }
 
-  @Test func `boards, rules and consoles are found`() {
+  @Test func `boards and rules are found`() {
     #expect(contract.folder.boards.count > 50)
     #expect(contract.folder.rules.count > 20)
-    #expect(contract.folder.consoles.count > 5)
     #expect(!contract.folder.recorded.isEmpty)
   }
 

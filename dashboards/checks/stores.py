@@ -1,5 +1,5 @@
 """VictoriaMetrics beside Prometheus: both scrape one demo, and once its traffic has ended they have the same numbers. Then the
-rules, on vmalert, and every query of boards and consoles."""
+rules, on vmalert, and every query of the boards."""
 
 import math
 import subprocess

@@ -1,2 +1,1 @@
-"""The boards and consoles of SessionTap. Edit these files and run ../generate; Grafana reads the JSON in ../grafana/boards, and
-Prometheus the pages in ../consoles."""
+"""The boards of SessionTap. Edit these files and run ../generate; Grafana reads the JSON in ../grafana/boards."""

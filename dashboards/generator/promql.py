@@ -1,4 +1,4 @@
-"""The queries that boards and consoles share.
+"""The queries that the boards share.
 
 They read a histogram by the names of its classic form: _bucket, _count, _sum. On a server that keeps only native histograms,
 prometheus/rules/native records series of these names.

@@ -1,8 +1,6 @@
 """Requests by version: what an instance counts is of the `service_version` that its target_info says. A process runs one
 version from its start to its end."""
 
-import re
-
 from .promql import DURATION, ERROR, rate, select
 
 JOB = 'job=~"$job"'
@@ -21,8 +19,3 @@ def by_version(metric, *group, where=""):
 
 def error_share_by_version(metric=DURATION):
     return f"{by_version(metric + '_count', where=ERROR)} / {by_version(metric + '_count')}"
-
-
-def since_start(query):
-    """A query of the counters as they stand, where this one is of their rates."""
-    return re.sub(r"rate\((.+?)\[\$__rate_interval\]\)", r"\1", query)

@@ -24,7 +24,7 @@ scrape_configs:
 
 
 class Prometheus(Program):
-    """Starts a server with the consoles. It reads `config`, the text of its configuration, from `folder`."""
+    """Starts a server. It reads `config`, the text of its configuration, from `folder`."""
 
     def __init__(self, config, folder, port=None, features=("exemplar-storage",), flags=()):
         folder = Path(folder)
@@ -35,8 +35,6 @@ class Prometheus(Program):
         super().__init__("prometheus", [
             f"--config.file={path}", f"--storage.tsdb.path={folder}/data-{self.port}",
             f"--web.listen-address=127.0.0.1:{self.port}",
-            f"--web.console.templates={DASHBOARDS}/consoles",
-            f"--web.console.libraries={DASHBOARDS}/consoles/libraries",
             *([f"--enable-feature={','.join(features)}"] if features else []), *flags,
         ], folder)
         until("readiness of Prometheus", self._ready)

@@ -9,11 +9,10 @@ struct DashboardFolder {
 
   private(set) var boards: [Query] = []
   private(set) var rules: [Query] = []
-  private(set) var consoles: [Query] = []
   /// The metrics that rules record.
   private(set) var recorded: Set<String> = []
 
-  var all: [Query] { boards + rules + consoles }
+  var all: [Query] { boards + rules }
 
   init() throws {
     let folder = Repository.folder.appendingPathComponent("dashboards")
@@ -27,9 +26,6 @@ struct DashboardFolder {
       let fields = Self.fields(ofRules: text)
       rules += fields.filter { $0.key == "expr" }.map { Query(place: name, expression: $0.value) }
       recorded.formUnion(fields.filter { $0.key == "record" }.map(\.value))
-    }
-    for (name, text) in try Self.files(in: folder, "consoles", ".html") {
-      consoles += Self.queries(ofConsole: text).map { Query(place: name, expression: $0) }
     }
   }
 
@@ -79,14 +75,6 @@ struct DashboardFolder {
       fields.append((String(parts[0]), value == "|" ? "" : String(value)))
     }
     return fields
-  }
-
-  /// What stands in `data-query="…"`.
-  static func queries(ofConsole text: String) -> [String] {
-    text.matches(of: /data-query(?:-\d)?="([^"]+)"/).map { match in
-      String(match.1).replacingOccurrences(of: "&quot;", with: "\"")
-        .replacingOccurrences(of: "&lt;", with: "<").replacingOccurrences(of: "&gt;", with: ">")
-    }
   }
 
   private struct Board: Decodable {

@@ -1,4 +1,4 @@
-/// What dashboards, rules and consoles may name, and what they must show.
+/// What boards and rules may name, and what they must show.
 struct DashboardContract {
   var emitted: EmittedMetrics
   var folder: DashboardFolder
