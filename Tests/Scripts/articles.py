@@ -9,8 +9,8 @@ links of `[text](OtherArticle.md#heading)`, of `![text](Resources/picture.png)`,
 the symbol graphs, such as `Tap.run()`. A heading of the first level, or an item below *Topics*, that is code alone
 names a symbol of the module.
 
-What the articles in `INTERNAL` name in code, types and functions, files and tests, must be in the repository. Messages that the
-others quote, code spans of three words and more, must be what the sources print.
+What the articles in `CONTRIBUTING` name in code, types and functions, files and tests, must be in the repository. Messages that
+the others quote, code spans of three words and more, must be what the sources print.
 
 The check needs PyPI's cmarkgfm, which is GitHub's renderer.
 """
@@ -28,7 +28,7 @@ from urllib.parse import unquote, urlsplit
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = ["TapCore", "TapLog", "TapEndpoint", "TapURLSession", "SessionTap", "TapEverySession"]
 # For those who change the package.
-INTERNAL = ["Contributing", "TheWayOfARequest", "Recipes"]
+CONTRIBUTING = ROOT / "Sources/SessionTap/SessionTap.docc/Contributing"
 # Messages that come from elsewhere: of the system, and of libcurl.
 FOREIGN = {os.strerror(number) for number in range(1, 134)} | {"Could not resolve host"}
 # Of lines, in an article.
@@ -111,7 +111,7 @@ def unknown_names():
     files = [ROOT / name for name in tracked if not name.endswith((".md", ".png"))]
     sources = "\n".join(path.read_text(errors="ignore") for path in files if path.exists())
     words = set(re.findall(r"\w+", sources + " ".join(tracked)))
-    articles = {name: (ROOT / f"Sources/SessionTap/SessionTap.docc/{name}.md").read_text() for name in INTERNAL}
+    articles = {path.stem: path.read_text() for path in sorted(CONTRIBUTING.glob("*.md"))}
     spans = [(article, " ".join(span.split())) for article, text in articles.items()
              for span in re.findall(r"`([^`]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))]
     for article, span in spans:
@@ -130,8 +130,6 @@ def unsaid_messages():
     whole = sorted({piece.strip() for piece in pieces if re.search(r" .*\w|\w:$", piece.strip())}, key=len, reverse=True)
     said = "\n".join([*pieces, " ".join(pages)])
     for path in [ROOT / "README.md", *sorted((folder / "SessionTap/SessionTap.docc").glob("*.md"))]:
-        if path.stem in INTERNAL:
-            continue
         for span in re.findall(r"`([^`]+)`", re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)):
             span = " ".join(span.split())
             if not re.search(r"\b[A-Za-z']+ [a-z']+ [a-z']+\b", span) or re.match(r"swift |.*[{] ", span):
@@ -199,11 +197,16 @@ def broken(link, page, pages):
 
 
 def translate(graphs, module, folder):
-    catalog, known = ROOT / f"Sources/{module}/{module}.docc", symbols(Path(graphs), module)
-    shutil.copytree(catalog, folder, dirs_exist_ok=True)
-    for path in Path(folder).glob("*.md"):
-        path.write_text(translated(path.read_text(), catalog / path.name, known))
+    source, known = ROOT / f"Sources/{module}/{module}.docc", symbols(Path(graphs), module)
+    shutil.copytree(source, folder, dirs_exist_ok=True)
+    for path in Path(folder).rglob("*.md"):
+        path.write_text(translated(path.read_text(), source / path.relative_to(folder), known))
     return 0
+
+
+def catalog(path):
+    """The folder of a module's articles that has a file, if any."""
+    return next((folder for folder in path.parents if folder.suffix == ".docc"), None)
 
 
 def symbols(graphs, module):
@@ -218,7 +221,7 @@ def symbols(graphs, module):
 
 
 def translated(text, path, known):
-    module, topics, pieces = path.parent.stem, False, []
+    module, topics, pieces = catalog(path).stem, False, []
     # Fenced code, headings, and what is between them.
     for piece in re.split(r"^(```.*?^```|#[^\n]*)$", text, flags=re.MULTILINE | re.DOTALL):
         if piece.startswith("#"):
@@ -250,9 +253,9 @@ def part(match, path, known):
     target = (path.parent / name).resolve() if name else path
     if match["picture"]:
         return f"![{match['text']}]({target.stem})"
-    if target.parent == path.parent and target.stem not in MODULES:
+    if catalog(target) == catalog(path) and target.stem not in MODULES:
         return f"[{match['text']}](doc:{target.stem}{fragment(anchor, target)})"
-    if target.parent.suffix == ".docc":
+    if catalog(target):
         return page(target)
     # What docc does not publish is named.
     return match["text"] if "`" in match["text"] else f"{match['text']} (`{target.relative_to(ROOT)}`)"

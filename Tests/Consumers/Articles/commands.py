@@ -42,7 +42,7 @@ class Commands:
             yield f"{block}: {error}"
 
     def _line(self, command):
-        words = command.split()
+        words = re.sub(r"^([A-Z_]+=\S+ )+", "", command).split()
         if reason := next((why for what, why in LEFT_OUT.items() if command == what or words[0] == what), None):
             return print(f"  not run: {command}: {reason}")
         if "session-tap-benchmarks" in command:
