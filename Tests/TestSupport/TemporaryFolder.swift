@@ -29,10 +29,18 @@ package final class TemporaryFolder: Sendable {
 
   package func remove(_ name: String) { unlink(self(name)) }
 
+  /// The names of all files in it, in their order.
+  package var names: [String] {
+    get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
+  }
+
+  package func text(_ name: String) throws -> String {
+    String(decoding: try Data(contentsOf: URL(fileURLWithPath: self(name))), as: UTF8.self)
+  }
+
   /// The lines of a file, its last one included if it lacks a newline.
   package func lines(_ name: String) throws -> [String] {
-    let text = String(decoding: try Data(contentsOf: URL(fileURLWithPath: self(name))), as: UTF8.self)
-    var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    var lines = try text(name).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     if lines.last == "" { lines.removeLast() }
     return lines
   }

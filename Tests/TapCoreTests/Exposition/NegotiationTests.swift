@@ -60,14 +60,12 @@ struct NegotiationTests {
       ("application/openmetrics-text ;\tversion=\"\\1.0.0\" ; q=0.7 , text/plain;q=0.6", .openMetrics),
       ("text/html;a=\"\\\";, \", application/openmetrics-text", .openMetrics),
       (String(repeating: ",", count: 50) + "application/openmetrics-text", .openMetrics),
-      (String(repeating: "a,", count: 8_000) + "application/openmetrics-text", .text),
-      ("application/openmetrics-text" + String(repeating: ";a", count: 8_000), .text),
     ] as [(String?, ExpositionFormat)])
   func `chooses the format`(accept: String?, format: ExpositionFormat) {
     #expect(ExpositionFormat(accept: accept) == format)
   }
 
-  @Test(arguments: [(63, ExpositionFormat.openMetrics), (64, .text)])
+  @Test(arguments: [(63, ExpositionFormat.openMetrics), (64, .text), (8_000, .text)])
   func `reads 64 items, and 63 parameters of each`(count: Int, format: ExpositionFormat) {
     let type = "application/openmetrics-text"
     #expect(ExpositionFormat(accept: String(repeating: "a,", count: count) + type) == format)

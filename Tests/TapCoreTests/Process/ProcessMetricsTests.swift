@@ -155,8 +155,7 @@ struct ProcessMetricsTests {
         #expect(limits["process_max_fds"] == 1_000)
         #expect(limits["process_virtual_memory_max_bytes"] == 0x1p47)
         func count() throws -> Double {
-          // Without that of the directory while it is read.
-          Double(try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count - 1)
+          Double(try OpenDescriptors.count)
         }
         try await Poll.until(seconds: 20, "count of open files that is that of the metric") {
           let (before, values, after) = (try count(), ProcessMetricsTests().values, try count())

@@ -3,7 +3,7 @@ import TestSupport
 /// The lists of known methods that an app can give, in both directions.
 struct KnownMethodsTests {
   private static let standard = KnownMethods.standard.names
-  private static let long = String(repeating: "X", count: 1 << 20)
+  private static let long = String(repeating: "X", count: 300)
   private static let longest = String(repeating: "X", count: 256)
 
   @Test(
@@ -18,7 +18,7 @@ struct KnownMethodsTests {
       (["GET"], "\0GET", "_OTHER"), (["\0GET"], "GET", "_OTHER"), (["\0"], "\0", "\0"),
       (["GET", "GET"], "GET", "GET"), (["_OTHER", "GET"], "_OTHER", "_OTHER"),
       ([long, "GET"], long, "_OTHER"), ([long, "GET"], "GET", "GET"), ([longest], longest, longest),
-      ((0..<100_000).map { "M\($0)" }, "M255", "M255"), ((0..<100_000).map { "M\($0)" }, "M256", "_OTHER"),
+      ((0..<257).map { "M\($0)" }, "M255", "M255"), ((0..<257).map { "M\($0)" }, "M256", "_OTHER"),
       // What cannot be a label takes none of the 256 places.
       (Array(repeating: "", count: 256) + ["PURGE"], "PURGE", "PURGE"),
       (Array(repeating: "_OTHER", count: 256) + ["PURGE"], "PURGE", "PURGE"),

@@ -92,6 +92,6 @@ import TestSupport
       guard waitpid(child, &status, 0) == child, status == 0 else { exit(1) }
       withExtendedLifetime((first, second)) { exit(7) }
     }
-    #expect(try String(contentsOfFile: folder("flushed"), encoding: .utf8) == "child second first ")
+    #expect(try folder.text("flushed") == "child second first ")
   }
 }

@@ -66,19 +66,15 @@ import TestSupport
 
   @Test(.serialized, arguments: [false, true])
   func `observers are called after the next request, or the next scrape`(isScrape: Bool) async throws {
-    struct Observer: RequestTracer {
-      let ends = EventQueue<Int>()
-      func beginClientSpan() -> TraceContext { .random() }
-      func beginServerSpan(method: String, headers: (String) -> String?) -> TraceContext { .random() }
-      func requestEnded(_ observation: RequestObservation) { ends.send(observation.statusCode ?? 0) }
-    }
     try ExitValues.give("RefusedThreadTests", isScrape)
     await #expect(processExitsWith: .exitCode(7)) {
       let isScrape = try ExitValues.take("RefusedThreadTests", Bool.self)
-      let (registry, observers) = (Registry(), [Observer(), Observer()])
+      let (registry, ends) = (Registry(), [EventQueue<Int>(), EventQueue<Int>()])
       // The tracer's calls wait by themselves.
       let recorder = try RequestRecorder(
-        registry: registry, consumers: [], observers: [observers[0]], tracer: observers[1])
+        registry: registry, consumers: [],
+        observers: [CallingObserver(ended: { ends[0].send($0.statusCode ?? 0) })],
+        tracer: with(CallingTracer()) { $0.ended = { ends[1].send($0.statusCode ?? 0) } })
       refuse_threads(-1)
       func serve(_ status: Int) { recorder.inbound.begin(method: "GET", path: "/").end(statusCode: status) }
       for status in 0..<50 { serve(status) }
@@ -90,8 +86,8 @@ import TestSupport
         refuse_threads(0)
         serve(50)
       }
-      for observer in observers {
-        for status in 0..<(isScrape ? 50 : 51) { #expect(try await observer.ends.next("an end") == status) }
+      for ends in ends {
+        for status in 0..<(isScrape ? 50 : 51) { #expect(try await ends.next("an end") == status) }
       }
       exit(7)
     }
