@@ -116,6 +116,8 @@ import TestSupport
       for code in codes { #expect(RequestErrorType(URLError(code)) == type, "\(code)") }
     }
     #expect(RequestErrorType(CocoaError(.fileNoSuchFile)) == .other)
+    let notHTTP = [NSLocalizedDescriptionKey: "Received HTTP/0.9 when not allowed"]
+    #expect(RequestErrorType(URLError(.unsupportedURL, userInfo: notHTTP)) == .invalidResponse)
   }
 
   @Test func `an error's message is libcurl's, or the time-out that ran out`() {
@@ -151,6 +153,21 @@ import TestSupport
     ("Couldn't resolve host name", .dns), ("Could not resolve proxy: a.test", .dns),
     ("Couldn't connect to server", .connect),
     ("Failed to connect to a.test port 443 after 1 ms: Connection reset by peer", .connect),
+    // A host's name decides nothing.
+    ("Failed to connect to ssl-gw.test port 80 after 3 ms: Couldn't connect to server", .connect),
+    ("Failed to connect to resolver.test port 80 after 3 ms: No route to host", .connect),
+    ("Failed to connect to timeouts.test port 80 after 3 ms: Network is unreachable", .connect),
+    ("Failed to connect to tls-proxy port 3128 after 3 ms: Network is unreachable", .connect),
+    ("Could not resolve proxy: tls-proxy", .dns), ("Could not resolve host: reset.certificate.test", .dns),
+    ("Unsupported proxy scheme for 'tls-proxy'", .other),
+    ("Received HTTP code 407 from proxy after CONNECT", .connect),
+    ("CONNECT tunnel failed, response 502", .connect), ("Proxy CONNECT aborted", .connect),
+    ("Received HTTP/0.9 when not allowed", .invalidResponse), ("Header without colon", .invalidResponse),
+    ("Unsupported HTTP version (1.2) in response", .invalidResponse),
+    ("Nul byte in header", .invalidResponse),
+    ("Unsupported response code in HTTP response", .invalidResponse),
+    ("Invalid Content-Length: value", .invalidResponse), ("Failed writing header", .invalidResponse),
+    ("Too large response headers: 307232 > 307200", .invalidResponse),
     ("Unrecognized or bad HTTP Content or Transfer-Encoding", .body),
     ("read function returned funny value", .body),
     ("Recv failure: Connection reset by peer", .connectionLost),
@@ -159,7 +176,8 @@ import TestSupport
     ("end of response with 5 bytes missing", .connectionLost),
     ("Failure when receiving data from the peer", .connectionLost),
     ("Recv failure: Network is down", .connectionLost), ("Send failure: Network is down", .connectionLost),
-    ("Failed sending data to the peer", .connectionLost), ("Weird server reply", .other), ("", .other),
+    ("Failed sending data to the peer", .connectionLost), ("Weird server reply", .invalidResponse),
+    ("", .other),
     ("OpenSSL SSL_read: Connection reset by peer, errno 104", .tls),
     ("failed to decompress the content", .body), ("Broken pipe", .connectionLost),
     ("outstanding read data remaining", .connectionLost),

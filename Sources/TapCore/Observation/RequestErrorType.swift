@@ -13,6 +13,8 @@ public enum RequestErrorType: String, Sendable, Hashable, CaseIterable {
   case connectionLost = "connection_lost"
   /// The TLS handshake failed, or the server's certificate was not accepted.
   case tls
+  /// What the server sent is no HTTP response: its status line or its fields cannot be read (RFC 9112).
+  case invalidResponse = "invalid_response"
   /// The chain of redirects was longer than Foundation follows.
   case tooManyRedirects = "too_many_redirects"
   /// The request's body could not be read, or the response's could not be decoded or stored.

@@ -64,8 +64,8 @@ enum RequestLabels {
     private let protocolVersion: NetworkProtocolVersion?
 
     init(_ observation: borrowing RequestObservation) {
-      // What is no status code (RFC 9110, section 15) would only make series.
-      statusCode = observation.statusCode.flatMap { (100...599).contains($0) ? $0 : nil }
+      // What does not have three digits is no status code (RFC 9110, section 15), and would only make series.
+      statusCode = observation.statusCode.flatMap { (100...999).contains($0) ? $0 : nil }
       failure = if case .failure(let type, _) = observation.end { type } else { nil }
       template = observation.request.urlTemplate?.asLabel
       isFromCache = observation.isFromCache

@@ -2,8 +2,8 @@
 ///
 /// Exact or absent: labels show the host, and where a URL was put together wrongly, a part of a password may
 /// stand in its place. So there is a host only where nothing else can be meant. It is an IP literal, or a
-/// name of letters, digits, `-`, `.`, `_` and `~`, as it is written: internationalised, or with these
-/// percent-encoded. There is none before a port that is no number up to 65,535, nor where an `@` further on
+/// name of letters, digits, `-`, `.`, `_` and `~`, as it is written but for ASCII capitals, which mean the
+/// same as small letters (section 6.2.2.1): internationalised, or with these percent-encoded. There is none before a port that is no number up to 65,535, nor where an `@` further on
 /// may be the end of the userinfo.
 ///
 /// Reading the text takes a quarter of the instructions of Foundation's `URL.host`, `URL.port` and
@@ -17,10 +17,18 @@ package struct URLAuthority {
   package init?(_ url: String) {
     var url = url
     let found = url.withUTF8 { url in
-      Self.find(in: url).map { (host: String(decoding: url[$0.host], as: UTF8.self), port: $0.port) }
+      Self.find(in: url).map { (host: Self.name(url[$0.host]), port: $0.port) }
     }
     guard let found, !found.host.isEmpty else { return nil }
     (host, port) = found
+  }
+
+  /// In small letters. A name with a percent sign stays: escapes are in capitals, and zones are what they are.
+  private static func name(_ host: Bytes) -> String {
+    guard host.contains(where: \.isASCIIUppercase), !host.contains(.percent) else {
+      return String(decoding: host, as: UTF8.self)
+    }
+    return String(decoding: host.map { $0.isASCIIUppercase ? $0 | 0x20 : $0 }, as: UTF8.self)
   }
 
   /// Where an authority is in the text of a URL.
@@ -169,6 +177,8 @@ extension UnsafeBufferPointer<UInt8> {
 }
 
 extension UInt8 {
+  fileprivate var isASCIIUppercase: Bool { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= self }
+
   fileprivate static let slash = UInt8(ascii: "/")
   fileprivate static let colon = UInt8(ascii: ":")
   fileprivate static let dot = UInt8(ascii: ".")

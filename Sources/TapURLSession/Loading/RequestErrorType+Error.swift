@@ -8,7 +8,13 @@ extension RequestErrorType {
   /// such an error is libcurl's own (`MultiHandle.swift` of swift-corelibs-foundation), and is read here.
   init(_ error: any Error) {
     let error = error as? URLError
-    self = error.flatMap { Self.byCode[$0.code] } ?? Self(curlMessage: error?.curlMessage ?? "")
+    let ofWords = Self(curlMessage: error?.curlMessage ?? "")
+    // Foundation calls an answer that is no HTTP an unsupported URL (`urlErrorCode(for:)`).
+    if ofWords == .invalidResponse {
+      self = ofWords
+    } else {
+      self = error.flatMap { Self.byCode[$0.code] } ?? ofWords
+    }
   }
 
   private static let byCode: [URLError.Code: RequestErrorType] = [
@@ -30,11 +36,32 @@ extension RequestErrorType {
   /// Classifies by libcurl's words (`curl_easy_strerror` and its error buffer).
   init(curlMessage message: String) {
     let message = message.lowercased()
-    self = Self.byWord.first { message.contains($0.word) }?.type ?? .other
+    let found =
+      Self.byBegin.first { message.hasPrefix($0.words) } ?? Self.byWord.first { message.contains($0.words) }
+    self = found?.type ?? .other
   }
 
-  /// In order: the first word found decides.
-  private static let byWord: [(word: String, type: RequestErrorType)] = [
+  /// What decides by how it begins: a host, a URL or a text of the server's may follow.
+  private static let byBegin: [(words: String, type: RequestErrorType)] = [
+    ("could not resolve", .dns), ("couldn't resolve", .dns), ("failed to resolve host", .timeout),
+    ("failed to connect to", .connect), ("quic: connection to", .connect),
+    // A proxy that makes no tunnel: before libcurl 7.88, since, and with HTTP/2.
+    ("received http code", .connect), ("connect tunnel failed", .connect),
+    ("proxy connect aborted", .connect),
+    ("failed sending connect to proxy", .connect), ("connect response too large", .connect),
+    ("unsupported proxy", .other), ("the redirect target url", .other),
+    ("received http/0.9", .invalidResponse), ("unsupported http", .invalidResponse),
+    ("unsupported response code", .invalidResponse), ("invalid status line", .invalidResponse),
+    ("header without colon", .invalidResponse), ("nul byte in header", .invalidResponse),
+    ("invalid content-length", .invalidResponse), ("invalid response header", .invalidResponse),
+    ("multiple location headers", .invalidResponse), ("too large response headers", .invalidResponse),
+    ("too many response headers", .invalidResponse), ("weird server reply", .invalidResponse),
+    // Before 8.7: Foundation has refused it. Since then libcurl says the same of a body.
+    ("failed writing header", .invalidResponse),
+  ]
+
+  /// In order: the first words found decide.
+  private static let byWord: [(words: String, type: RequestErrorType)] = [
     // Of HTTP/2; what follows may contain any of the other words.
     ("not closed cleanly", .connectionLost), ("framing layer", .connectionLost),
     ("ssl", .tls), ("certificate", .tls), ("tls", .tls),

@@ -16,8 +16,8 @@ extension Scenario {
       "\(ok)\(length(5))\(length(7))\r\nhello"),
     odd("the same length twice", answered, "\(ok)\(length(5))\(hello)"),
     odd("a list of lengths", answered, "\(ok)Content-Length: 5, 5\r\n\r\nhello"),
-    odd("a negative length", .failure(.other, statusCode: nil), "\(ok)\(length(-5))\r\nhello"),
-    odd("a length in words", .failure(.other, statusCode: nil), "\(ok)Content-Length: five\r\n\r\nhello"),
+    odd("a negative length", notHTTP, "\(ok)\(length(-5))\r\nhello"),
+    odd("a length in words", notHTTP, "\(ok)Content-Length: five\r\n\r\nhello"),
     odd("a length too large by far", lost, head: 200, "\(ok)\(length(1_000_000_000_000))\r\nhello"),
     // 512 less than what Foundation cannot convert.
     odd("the largest length", lost, head: 200, "\(ok)\(length(.max - 512))\r\nhello"),
@@ -53,29 +53,29 @@ extension Scenario {
     odd("HTTP/1.0 without a length", answered, "HTTP/1.0 200 OK\r\n\r\nhello"),
     // From 8.0 on any version that libcurl does not know is 1.0.
     odd("HTTP/3.7", isCurl("8.0") ? answered : notHTTP, "HTTP/3.7 200 OK\r\n\(hello)"),
-    odd("lines without a carriage return", unread, "HTTP/1.1 200 OK\n\(length(5))\nhello"),
+    odd("lines without a carriage return", unreadable, "HTTP/1.1 200 OK\n\(length(5))\nhello"),
     odd("200 kB of headers", answered, ok + headers(200) + hello),
-    odd("2 MB of headers", unread, ok + headers(2_000) + hello),
+    odd("2 MB of headers", notHTTP, ok + headers(2_000) + hello),
     odd("a header of 2 MB", unread, "\(ok)X-Long: \(String(repeating: "v", count: 2_000_000))\r\n\(hello)"),
     odd(
-      "ill-formed UTF-8 in a header", unread,
+      "ill-formed UTF-8 in a header", unreadable,
       bytes: Array("\(ok)X-Bad: ".utf8) + illFormed + Array("\r\n\(hello)".utf8)),
     odd(
-      "ill-formed UTF-8 in the reason", unread,
+      "ill-formed UTF-8 in the reason", unreadable,
       bytes: Array("HTTP/1.1 200 ".utf8) + illFormed + Array("\r\n\(hello)".utf8)),
     odd(
-      "ill-formed UTF-8 in a cookie", unread,
+      "ill-formed UTF-8 in a cookie", unreadable,
       bytes: Array("\(ok)Set-Cookie: a=".utf8) + illFormed + Array("\r\n\(hello)".utf8)),
-    odd("NUL in a header", unread, "\(ok)X-Bad: a\0b\r\n\(hello)"),
-    odd("NUL in a header's name", unread, "\(ok)X-\0Bad: a\r\n\(hello)"),
-    odd("a header without a colon", unread, "\(ok)nonsense\r\n\(hello)"),
-    odd("a header without a name", unread, "\(ok): value\r\n\(hello)"),
+    odd("NUL in a header", notHTTP, "\(ok)X-Bad: a\0b\r\n\(hello)"),
+    odd("NUL in a header's name", notHTTP, "\(ok)X-\0Bad: a\r\n\(hello)"),
+    odd("a header without a colon", notHTTP, "\(ok)nonsense\r\n\(hello)"),
+    odd("a header without a name", unreadable, "\(ok): value\r\n\(hello)"),
     odd("a header on two lines", answered, "\(ok)X-Long: a\r\n b\r\n\(hello)"),
   ]
 
   private static let statuses = [
     // From 8.9 on Foundation gets the head before libcurl refuses it, and cannot read it.
-    odd("status 099", isCurl("8.9") ? unread : notHTTP, "HTTP/1.1 099 Low\r\n\(hello)"),
+    odd("status 099", isCurl("8.9") ? unreadable : notHTTP, "HTTP/1.1 099 Low\r\n\(hello)"),
     odd("status 600", .response(statusCode: 600), "HTTP/1.1 600 High\r\n\(hello)"),
     odd("status 999", .response(statusCode: 999), "HTTP/1.1 999 High\r\n\(hello)"),
     // From 8.13 on libcurl takes it for 100.
@@ -83,7 +83,7 @@ extension Scenario {
     odd("status -200", notHTTP, "HTTP/1.1 -200 OK\r\n\(hello)"),
     odd("a status in words", notHTTP, "HTTP/1.1 fine OK\r\n\(hello)"),
     odd("an empty reason", answered, "HTTP/1.1 200 \r\n\(hello)"),
-    odd("no reason", unread, "HTTP/1.1 200\r\n\(hello)"),
+    odd("no reason", unreadable, "HTTP/1.1 200\r\n\(hello)"),
   ]
 
   /// Redirects to nowhere. Foundation takes the path, query and host of a location that it cannot use as it
@@ -113,11 +113,12 @@ extension Scenario {
   ]
 
   private static let brokenBody = RequestEnd.failure(.body, statusCode: nil)
-  /// A head that libcurl or Foundation gives up on.
+  /// A head that libcurl gives up on, and does not say why.
   private static let unread = RequestEnd.failure(.other, statusCode: nil)
-  /// A status line that libcurl does not take for one. Foundation calls that an unsupported URL
-  /// (`urlErrorCode(for:)` in `MultiHandle.swift`), and so does the tap.
-  private static let notHTTP = RequestEnd.failure(.unsupportedURL, statusCode: nil)
+  /// What libcurl does not take for a head.
+  private static let notHTTP = RequestEnd.failure(.invalidResponse, statusCode: nil)
+  /// A head that Foundation cannot read, from 8.7 on without a word that says so.
+  private static let unreadable = isCurl("8.7") ? unread : notHTTP
 
   private static let isStrict = isCurl("8.17")
   private static let ok = "HTTP/1.1 200 OK\r\n"
