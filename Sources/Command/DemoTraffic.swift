@@ -123,8 +123,7 @@ struct DemoRequest: Hashable {
     var base = URLComponents(url: origin, resolvingAgainstBaseURL: false)
     if isByName { base?.host = "localhost" }
     guard let url = URL(string: target, relativeTo: base?.url) else { return nil }
-    var request = URLRequest(url: url.absoluteURL)
-    request.setTrace()
+    var request = URLRequest.traced(url.absoluteURL)
     if self == .order || self == .chosenReport {
       request.httpMethod = "POST"
       request.setValue("application/json", forHTTPHeaderField: "Content-Type")

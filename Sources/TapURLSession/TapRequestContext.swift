@@ -1,4 +1,3 @@
-import Synchronization
 public import TapCore
 public import TapFoundation
 
@@ -41,18 +40,14 @@ extension URLRequest {
     }
     set {
       guard url != nil else { return }
-      let (timeout, isTimeoutSet) = (timeoutInterval, hasTimeout)
+      // Where it is unknown, a time-out that is not the default was probably set.
+      let (timeout, isTimeoutSet) = (timeoutInterval, isTimeoutSet ?? (timeoutInterval != 60))
       self = ContextualURLRequest(copying: self as NSURLRequest, context: newValue) as URLRequest
       if isTimeoutSet { timeoutInterval = timeout }
     }
   }
 
-  /// Sets the request's `traceparent` header (W3C Trace Context, section 3.2). The tap itself changes no
-  /// request.
-  ///
-  /// - Parameter trace: The place of this request in its trace. By default ``/TapCore/TraceContext/next()``:
-  ///   a child of the trace of the request that the app serves, or a new trace if there is none.
-  public mutating func setTrace(_ trace: TraceContext = .next()) {
+  mutating func setTrace(_ trace: TraceContext) {
     var headers = (allHTTPHeaderFields ?? [:]).filter { $0.key.lowercased() != "traceparent" }
     // As `setValue(_:forHTTPHeaderField:)` stores it. On Linux that looks at each character of a value for
     // line breaks (`httpHeaderValueIsValid`), which takes as long as all that the tap does.
@@ -64,7 +59,11 @@ extension URLRequest {
     tapContext = context
   }
 
-  /// A copy of the request with a trace; see ``setTrace(_:)``.
+  /// A copy of the request with a `traceparent` header (W3C Trace Context, section 3.2). The tap itself
+  /// changes no request.
+  ///
+  /// - Parameter trace: The place of this request in its trace. By default ``/TapCore/TraceContext/next()``:
+  ///   a child of the trace of the request that the app serves, or a new trace if there is none.
   public func traced(_ trace: TraceContext = .next()) -> URLRequest {
     var request = self
     request.setTrace(trace)
@@ -79,94 +78,7 @@ extension URLRequest {
   public static func traced(_ url: URL) -> URLRequest {
     // Not a copy of one that is not needed any more: Foundation's copies are deep.
     var request = URLRequest(url: url)
-    request.setTrace()
+    request.setTrace(.next())
     return request
-  }
-}
-
-extension URLRequest {
-  /// Where Foundation on Linux keeps, beside the request, whether its property `timeoutInterval` was set. It
-  /// ignores the time-out that an initialiser takes (`configureEasyHandle(for:body:)` in
-  /// HTTPURLProtocol.swift). `nil` unless the byte of a request changes from 0 to 1 when its time-out is set.
-  private static let timeoutFlag: Int? = {
-    guard let flag = StoredProperty("isTimeoutIntervalSet", of: Self.self, type: "Swift.Bool") else {
-      return nil
-    }
-    var request = URLRequest(url: URL(fileURLWithPath: "/"))
-    func byte() -> UInt8 {
-      withUnsafeBytes(of: request) { $0.indices.contains(flag.offset) ? $0[flag.offset] : .max }
-    }
-    guard byte() == 0 else { return nil }
-    request.timeoutInterval = 1
-    return byte() == 1 ? flag.offset : nil
-  }()
-
-  /// Whether the property `timeoutInterval` was set, or `nil` if that is unknown.
-  var isTimeoutSet: Bool? { Self.timeoutFlag.map { flag in withUnsafeBytes(of: self) { $0[flag] != 0 } } }
-
-  /// The same. Where it is unknown, a time-out that is not the default was probably set.
-  private var hasTimeout: Bool { isTimeoutSet ?? (timeoutInterval != 60) }
-}
-
-/// A request that keeps a context through copies and changes.
-///
-/// `URLProtocol.setProperty` does not survive the bridge between `URLRequest` and `NSURLRequest` on Linux.
-/// The reference that a `URLRequest` stands on does, as long as its copies are of the same class.
-final class ContextualURLRequest: NSMutableURLRequest {
-  let context: TapRequestContext?
-
-  /// Whether the process has made any. To look for a context costs a copy of the request.
-  static var isInUse: Bool { used.load(ordering: .relaxed) }
-  private static let used = Atomic<Bool>(false)
-
-  init(copying source: NSURLRequest, context: TapRequestContext?) {
-    self.context = context
-    Self.used.store(true, ordering: .relaxed)
-    super.init(
-      url: source.url ?? URL(fileURLWithPath: "/"), cachePolicy: source.cachePolicy,
-      timeoutInterval: source.timeoutInterval)
-    // The initialiser makes it absolute.
-    url = source.url
-    mainDocumentURL = source.mainDocumentURL
-    networkServiceType = source.networkServiceType
-    allowsCellularAccess = source.allowsCellularAccess
-    httpShouldHandleCookies = source.httpShouldHandleCookies
-    copyPipelining(of: source)
-    httpMethod = source.httpMethod ?? "GET"
-    allHTTPHeaderFields = source.allHTTPHeaderFields
-    // One of the two: setting either clears the other.
-    if let stream = source.httpBodyStream { httpBodyStream = stream } else { httpBody = source.httpBody }
-  }
-
-  required init?(coder: NSCoder) {
-    context = nil
-    super.init(coder: coder)
-  }
-
-  override func copy(with zone: NSZone? = nil) -> Any {
-    ContextualURLRequest(copying: self, context: context)
-  }
-  override func mutableCopy(with zone: NSZone? = nil) -> Any { copy(with: zone) }
-
-  /// An archive has the request, and no class of this module.
-  override var classForCoder: AnyClass { NSMutableURLRequest.self }
-}
-
-/// `httpShouldUsePipelining`, which Foundation on Linux acts on no more and the app reads back. It is
-/// deprecated: its name would be a warning, and a requirement that it satisfies is none.
-protocol PipelinedRequest {
-  var httpShouldUsePipelining: Bool { get }
-}
-
-protocol MutablePipelinedRequest: AnyObject {
-  var httpShouldUsePipelining: Bool { get set }
-}
-
-extension NSURLRequest: PipelinedRequest {}
-extension NSMutableURLRequest: MutablePipelinedRequest {}
-
-extension MutablePipelinedRequest {
-  fileprivate func copyPipelining(of source: some PipelinedRequest) {
-    httpShouldUsePipelining = source.httpShouldUsePipelining
   }
 }

@@ -96,7 +96,7 @@ public final class URLSessionTap: Sendable {
   /// - Returns: Whether the session is observed now.
   @discardableResult
   public func install(on session: URLSession, client: String) -> Bool {
-    let isUsed = CurlInfo.shared?.isUsed(session) ?? true
+    let isUsed = CurlInfo.shared?.foundation.isUsed(session) ?? true
     install(in: session.configuration, client: client, hasOlderTasks: isUsed)
     return session.configuration.protocolClasses?.contains(where: isOwn) ?? false
   }
@@ -110,7 +110,7 @@ public final class URLSessionTap: Sendable {
     install(in: session.configuration, client: name)
   }
 
-  /// A session without requests: the way to the queue of all sessions.
+  /// Makes no requests; `getAllTasks` on it runs on the queue that all sessions share.
   private static let askingSession = $isMakingOwnSession.withValue(true) {
     URLSession(configuration: .ephemeral)
   }

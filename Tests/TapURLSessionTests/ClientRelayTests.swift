@@ -235,7 +235,7 @@ import TestSupport
     let task = session.dataTask(with: request)
     relay.start(MockProtocol(request: request, cachedResponse: nil, client: relay))
     let start = Instant(nanoseconds: Instant.now.nanoseconds - 5_000_000_000)
-    ChallengedTaskWatch.begin(task, of: relay, since: start)
+    relay.watch(task, since: start)
     task.cancel()
     try await Poll.until(seconds: 60, "the end") { !observer.ended.isEmpty }
     #expect(observer.ended.map(\.end) == [.cancelled])
@@ -254,7 +254,7 @@ import TestSupport
     let now = Instant.now
     context.count.enter(limit: 1, at: now)
     #expect(!context.count.leave(at: now, since: now))
-    ChallengedTaskWatch.begin(task, of: relay)
+    relay.watch(task)
     let later = Instant(nanoseconds: now.nanoseconds + 1)
     context.count.enter(limit: 1, at: later)
     #expect(context.count.leave(at: later, since: later))

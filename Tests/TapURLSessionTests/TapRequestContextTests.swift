@@ -248,7 +248,7 @@ import TestSupport
 extension URLRequest {
   fileprivate mutating func setPipelining(_ value: Bool) {
     guard let copy = (self as NSURLRequest).mutableCopy() as? NSMutableURLRequest else { return }
-    (copy as any MutablePipelinedRequest).httpShouldUsePipelining = value
+    (copy as any PipelinedRequest).httpShouldUsePipelining = value
     self = copy as URLRequest
   }
 }

@@ -135,91 +135,122 @@ import TestSupport
     _ = try await cancel(task, of: origin.url())
   }
 
+  private typealias State = TransferProgress.State
+
+  private static func instant(_ milliseconds: Int64) -> Instant {
+    Instant(nanoseconds: milliseconds * 1_000_000)
+  }
+
   @Test func `what passes the relay decides where nothing else is known`() {
-    func instant(_ nanoseconds: Int64) -> Instant { Instant(nanoseconds: nanoseconds) }
-    var state = TransferProgress.State(relay: TransferInfo.Relay())
-    var progress: RequestProgress { state.progress(at: .now) }
-    #expect(progress == RequestProgress(wait: .start))
-    let isFirst = state.begin(at: instant(5))
-    #expect(isFirst)
-    #expect(progress == RequestProgress(wait: .response, lastActivity: instant(5)))
-    for status in [100, 103, 199] { state.receive(status: status, at: instant(6)) }
-    #expect(progress.wait == .response && progress.statusCode == nil)
-    state.receive(status: 200, at: instant(9))
-    #expect(progress.wait == .body && progress.statusCode == 200 && state.relay.head == 4)
-    // To resume a task that runs starts nothing.
-    let isFirstAgain = state.begin(at: instant(10))
-    #expect(!isFirstAgain && state.relay.restart == 0 && state.relay.statusCode == 200)
-    state.isSuspended = true
-    #expect(progress.wait == nil)
-    let isFirstAfterAll = state.begin(at: instant(15))
-    #expect(!isFirstAfterAll && state.relay.restart == 10 && state.relay.head == nil)
-    #expect(progress == RequestProgress(wait: .response, lastActivity: instant(15)))
-    state.challenge = .open
-    #expect(progress.wait == .credentials)
-    state.challenge = .answered
-    #expect(progress.wait == nil)
-    (state.challenge, state.isDone) = (.none, true)
-    #expect(progress.wait == nil)
-    // 0 is no restart.
-    var early = TransferProgress.State(start: instant(5), relay: TransferInfo.Relay(), isSuspended: true)
-    _ = early.begin(at: instant(5))
-    #expect(early.relay.restart == 1)
-    // What is noted on another thread may be of an earlier instant.
-    #expect(early.elapsed(at: instant(4)) == 0 && early.elapsed(at: instant(7)) == 2)
-  }
-
-  @Test func `libcurl is looked at once in a second, while a native loader is at work`() {
-    func instant(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
-    var state = TransferProgress.State(relay: TransferInfo.Relay())
-    func looks(at milliseconds: Int64) -> Bool { state.beginLook(at: instant(milliseconds)) }
-    _ = state.begin(at: instant(0))
-    #expect(!looks(at: 1))
-    state.queue = .global()
-    // A native loader does not report all that passes.
-    #expect(state.progress(at: instant(1)) == RequestProgress())
-    #expect(looks(at: 1) && !looks(at: 2_000))
-    (state.isLooking, state.look) = (false, TransferProgress.Look(at: instant(1_000)))
-    #expect(state.progress(at: instant(2_999)).wait == .response)
-    #expect(!looks(at: 1_999) && looks(at: 2_000))
-    // The queue is held: what was found is of another time.
-    #expect(state.progress(at: instant(3_000)) == RequestProgress())
-    state.look?.lastActivity = instant(700)
-    #expect(state.progress(at: instant(2_000)).lastActivity == instant(700))
-    (state.lastActivity, state.isLooking) = (instant(800), false)
-    #expect(state.progress(at: instant(2_000)).lastActivity == instant(800))
-    state.challenge = .open
-    #expect(!looks(at: 8_000))
-    (state.challenge, state.isDone) = (.none, true)
-    #expect(!looks(at: 9_000))
-    // What was seen of it before is of another transfer.
-    (state.isDone, state.isSuspended) = (false, true)
-    _ = state.begin(at: instant(2_001))
-    #expect(state.look == nil && looks(at: 2_001))
-    var waiting = TransferProgress.State(relay: TransferInfo.Relay(), queue: .global())
-    let looksBeforeStart = waiting.beginLook(at: instant(1))
-    #expect(!looksBeforeStart)
-  }
-
-  @Test func `what a look finds is what is known of a native loader's transfer`() {
-    let look = TransferProgress.Look(
-      at: Instant(nanoseconds: 9), statusCode: 206, requestBodySize: 3, responseBodySize: 5,
-      lastActivity: Instant(nanoseconds: 7))
-    var state = TransferProgress.State(
-      start: Instant(nanoseconds: 1), relay: TransferInfo.Relay(), queue: .global(), look: look)
-    state.relay.loadedBytes = 4
-    var expected = RequestProgress(wait: .body, statusCode: 206, lastActivity: Instant(nanoseconds: 7))
-    (expected.requestBodySize, expected.responseBodySize) = (3, 5)
-    #expect(state.progress(at: Instant(nanoseconds: 10)) == expected)
-    // A delegate has got the head of another response since.
-    state.relay.statusCode = 200
-    #expect(state.progress(at: Instant(nanoseconds: 10)).statusCode == 200)
-    let others = [
-      with(look) { $0.statusCode = nil }, with(look) { $0.requestBodySize = 4 },
-      with(look) { $0.responseBodySize = 6 },
+    let instant = Self.instant
+    var isFirst: [Bool] = []
+    let steps: [(step: (inout State) -> Void, known: RequestProgress)] = [
+      ({ _ in }, .init(.start)),
+      // What has not started is not suspended either.
+      ({ $0.suspend() }, .init(.start)),
+      ({ isFirst.append($0.begin(at: instant(5))) }, .init(.response, at: 5)),
+      (
+        { state in for status in [100, 103, 199] { state.receive(status: status, at: instant(6)) } },
+        .init(.response, at: 5)
+      ),
+      ({ $0.receive(status: 200, at: instant(9)) }, .init(.body, 200, at: 5)),
+      ({ $0.relay.loadedBytes = 4 }, .init(.body, 200, received: 4, at: 5)),
+      // To resume a task that runs starts nothing.
+      ({ isFirst.append($0.begin(at: instant(10))) }, .init(.body, 200, received: 4, at: 10)),
+      ({ $0.suspend() }, .init(nil, 200, received: 4, at: 10)),
+      ({ isFirst.append($0.begin(at: instant(15))) }, .init(.response, received: 4, at: 15)),
+      ({ $0.leave() }, .init(.response, received: 4, at: 15)),
+      ({ $0.phase = .challenged }, .init(.credentials, received: 4, at: 15)),
+      ({ isFirst.append($0.begin(at: instant(16))) }, .init(.credentials, received: 4, at: 16)),
+      ({ $0.leave() }, .init(nil, received: 4, at: 16)),
+      ({ $0.suspend() }, .init(nil, received: 4, at: 16)),
+      ({ isFirst.append($0.begin(at: instant(17))) }, .init(nil, received: 4, at: 17)),
+      ({ $0.phase = .done }, .init(nil, received: 4, at: 17)),
+      ({ $0.suspend() }, .init(nil, received: 4, at: 17)),
     ]
-    #expect(others.allSatisfy { !$0.hasSame(as: look) })
-    #expect(with(look) { $0.at = .never }.hasSame(as: look))
+    var state = State(relay: TransferInfo.Relay())
+    let known = steps.map { step, _ in
+      step(&state)
+      return state.progress(at: .now)
+    }
+    #expect(known == steps.map(\.known))
+    #expect(isFirst == [true, false, false, false, false])
+    #expect((state.phase, state.start) == (.done, instant(5)) && state.relay.restart == 10_000_000)
+    // 0 is no restart, and what is noted on another thread may be of an earlier instant.
+    var early = State(phase: .suspended, start: instant(5), relay: TransferInfo.Relay())
+    _ = early.begin(at: instant(5))
+    #expect((early.relay.restart, early.relay.head, early.elapsed(at: instant(4))) == (1, nil, 0))
+    early.receive(status: nil, at: instant(7))
+    #expect((early.relay.head, early.relay.statusCode) == (2_000_000, nil))
+  }
+
+  /// Whether libcurl is looked at.
+  @Test func `libcurl is looked at once in a second, while a native loader is at work`() {
+    let found = TransferProgress.Look(at: Self.instant(1_000), found: RequestProgress())
+    func looks(_ at: Int64, _ phase: TransferProgress.Phase, after look: TransferProgress.Look?) -> Bool {
+      var state = State(phase: phase, relay: TransferInfo.Relay())
+      state.native = TransferProgress.Native(queue: .global(), look: look)
+      let looks = state.beginLook(at: Self.instant(at))
+      let again = state.beginLook(at: Self.instant(at + 9_000))
+      #expect(!again || !looks)
+      return looks
+    }
+    #expect([1_999, 2_000].map { looks($0, .loading, after: found) } == [false, true])
+    let phases: [TransferProgress.Phase] = [.made, .loading, .suspended, .challenged, .replaced, .done]
+    #expect(phases.map { looks(1, $0, after: nil) } == [false, true, true, false, false, false])
+    var other = State(phase: .loading, relay: TransferInfo.Relay())
+    let looksAtOther = other.beginLook(at: Self.instant(1))
+    #expect(!looksAtOther)
+    // What was seen of it before is of another transfer.
+    other.native = TransferProgress.Native(queue: .global(), look: found)
+    other.suspend()
+    _ = other.begin(at: Self.instant(1_001))
+    #expect(other.native?.look == nil)
+  }
+
+  /// What a look has found counts for two seconds: the app may hold the queue. A native loader does not
+  /// report all that passes.
+  @Test func `what a look finds is what is known of a native loader's transfer`() {
+    func known(
+      _ found: RequestProgress?, after age: Int64 = 1_999, _ change: (inout State) -> Void = { _ in }
+    ) -> RequestProgress {
+      let look = found.map { TransferProgress.Look(at: Self.instant(1_000), found: $0) }
+      var state = State(phase: .loading, start: Self.instant(1), relay: TransferInfo.Relay())
+      state.native = TransferProgress.Native(queue: .global(), look: look)
+      (state.relay.loadedBytes, state.lastActivity) = (4, Self.instant(800))
+      change(&state)
+      return state.progress(at: Self.instant(1_000 + age))
+    }
+    let body = RequestProgress(.body, 206, sent: 3, received: 5, at: 900)
+    let silent = RequestProgress(.response, sent: 0, received: 0)
+    #expect(known(nil) == RequestProgress() && known(body, after: 2_000) == RequestProgress())
+    #expect(known(body) == body && known(silent) == silent)
+    #expect(known(RequestProgress(.response, at: 700)) == RequestProgress(.response, at: 800))
+    // A delegate has got the head of another response since.
+    let headSeen = { (state: inout State) in (state.relay.statusCode, state.relay.head) = (200, 9) }
+    #expect(known(body, headSeen) == with(body) { $0.statusCode = 200 })
+    #expect(known(silent, headSeen) == RequestProgress(.body, 200, sent: 0, received: 0))
+    #expect(known(nil, headSeen) == RequestProgress(.body, 200))
+    let asking = with(body) { $0.wait = .redirect }
+    #expect(known(asking, headSeen).wait == .redirect)
+    let others = [
+      with(body) { $0.statusCode = nil }, with(body) { $0.requestBodySize = 4 },
+      with(body) { $0.responseBodySize = 6 },
+    ]
+    #expect(others.allSatisfy { !$0.hasSame(as: body) } && with(body) { $0.wait = nil }.hasSame(as: body))
+  }
+}
+
+extension RequestProgress {
+  /// - Parameter milliseconds: When something last passed.
+  fileprivate init(
+    _ wait: RequestWait?, _ status: Int? = nil, sent: Int64? = nil, received: Int64? = nil,
+    at milliseconds: Int64? = nil
+  ) {
+    self.init(
+      wait: wait, statusCode: status,
+      lastActivity: milliseconds.map { Instant(nanoseconds: $0 * 1_000_000) })
+    (requestBodySize, responseBodySize) = (sent, received)
   }
 }
 

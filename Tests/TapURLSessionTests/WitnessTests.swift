@@ -12,19 +12,16 @@ import TestSupport
     let configuration = with(URLSessionConfiguration.ephemeral) { $0.httpMaximumConnectionsPerHost = 7 }
     let session = URLSession(configuration: configuration)
     let info = try #require(CurlInfo.shared)
-    #expect(!info.isUsed(session))
+    let layout = info.foundation
     let task = session.dataTask(with: try #require(URL(string: "http://127.0.0.1/")))
-    #expect(info.isUsed(session))
     let loader = loaderClass.init(task: task, cachedResponse: nil, client: nil)
-    #expect(info.holds(for: loader, of: task))
-    let layout = try #require(FoundationLayout(loader: loaderClass))
-    #expect(layout.session(of: task) === session)
-    // The number that the session was made with.
+    // The number that the session was made with is the limit.
     session.configuration.httpMaximumConnectionsPerHost = 8
-    #expect(info.connectionLimit(of: task) == 7)
-    #expect(layout.redirectCount(of: loader) == 0)
-    #expect(layout.handle(of: loader) != nil)
-    #expect(layout.socket(of: task) { _ in true } == nil)
+    let unused = URLSession(configuration: .ephemeral)
+    #expect(layout.holds(for: loader, of: task) && layout.isUsed(session) && !layout.isUsed(unused))
+    #expect(layout.session(of: task) === session && layout.connectionLimit(of: task) == 7)
+    #expect(layout.redirectCount(of: loader) == 0 && layout.handle(of: loader) != nil)
+    #expect(layout.queue(of: task) != nil && layout.socket(of: task) { _ in true } == nil)
     var fresh = TransferInfo()
     info.read(loader, into: &fresh)
     var untouched = TransferInfo()

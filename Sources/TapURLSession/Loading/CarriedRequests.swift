@@ -5,10 +5,9 @@ package import TapFoundation
 /// Carries what `canInit` knows of a request to the loader, which Foundation mostly makes on another thread:
 /// the trace of the Swift task that resumes it, and what has been read of it, so that it is read once.
 ///
-/// `canInit` gets a request, and no task. What it has in common with the loader's task is the reference that
-/// a `URLRequest` stands on, and all tasks made of one value share it. So a trace is carried as long as all
-/// that is pending under a reference comes from one place in one trace, and is absent otherwise. Foundation
-/// makes one loader for each `canInit` that takes a request (`URLSessionTask._getProtocol`).
+/// `canInit` and the loader share only the URLRequest's storage, as do all tasks made from one value: the
+/// trace is carried while all expected loaders of that storage come from one trace. Foundation makes one
+/// loader for each `canInit` that takes a request (`URLSessionTask._getProtocol`).
 package final class CarriedRequests: Sendable {
   /// What has been asked for and has no loader yet, of one reference.
   private struct Pending {
@@ -92,29 +91,4 @@ package final class TaskRequest: Sendable {
     method = request.httpMethod ?? "GET"
     server = URLAuthority(url)
   }
-}
-
-extension URLRequest {
-  /// Where a request has the reference that it stands on. `nil` unless a class is stored there, copies have
-  /// the same, and a change takes another.
-  private static let handle: Int? = {
-    guard let handle = StoredProperty("_handle", of: Self.self), handle.type is AnyClass else { return nil }
-    var changed = URLRequest(url: URL(fileURLWithPath: "/"))
-    let (one, other) = (changed, changed)
-    changed.httpMethod = "HEAD"
-    guard let word = one.word(at: handle.offset), word == other.word(at: handle.offset),
-      word != changed.word(at: handle.offset)
-    else { return nil }
-    return handle.offset
-  }()
-
-  private func word(at offset: Int) -> UInt? {
-    withUnsafeBytes(of: self) { bytes in
-      offset >= 0 && offset + MemoryLayout<UInt>.size <= bytes.count
-        ? bytes.loadUnaligned(fromByteOffset: offset, as: UInt.self) : nil
-    }
-  }
-
-  /// The reference that this request stands on, as a number that is compared and never followed.
-  fileprivate var reference: UInt? { Self.handle.flatMap(word(at:)) }
 }

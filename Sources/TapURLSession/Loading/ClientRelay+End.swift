@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 import TapCore
 import TapFoundation
@@ -15,8 +16,30 @@ extension ClientRelay {
     return true
   }
 
-  /// The task that another loader may have served since a challenge is over. All that shows it is the task.
-  func ended(_ task: URLSessionTask) {
+  private static let watchQueue = DispatchQueue(label: "session-tap.challenged-tasks", qos: .utility)
+
+  /// Watches a task whose server asked for credentials until it has ended.
+  ///
+  /// Once a challenge is answered, Foundation serves the task with a new native loader that has no client of
+  /// ours: `state`, `error` and `response` of the task are all that shows its end. They are read again after
+  /// a fiftieth of the time that has passed, so the measured duration is at most 2% or 1 ms late. The task is
+  /// kept until it has been looked at for the last time, or its end would be lost with it; while it runs, its
+  /// session keeps it anyway. From Swift 6.3.2 on a task without a credential ends by itself, with the 401;
+  /// before, it never ends.
+  func watch(_ task: URLSessionTask, since start: Instant = .now) {
+    guard requests.contains(where: \.record.isActive) else {
+      leave(at: .now)
+      return
+    }
+    switch task.state {
+    case .canceling, .completed: end(of: task)
+    default:
+      let pause = max(.milliseconds(1), start.duration(to: .now) / 50)
+      Self.watchQueue.asyncAfter(deadline: .now() + pause / .seconds(1)) { self.watch(task, since: start) }
+    }
+  }
+
+  private func end(of task: URLSessionTask) {
     let error = task.state == .canceling ? URLError(.cancelled) : task.error
     let response = error == nil ? task.response as? HTTPURLResponse : nil
     var transfer = TransferInfo()
@@ -30,10 +53,10 @@ extension ClientRelay {
     _ transfer: inout TransferInfo, of loader: URLProtocol, at now: Instant, isLast: Bool
   ) -> Bool {
     let (isFirst, hasStarted) = progress.state.withLock { state in
-      if state.isDone { return (false, false) }
-      state.isDone = isLast
+      if state.phase == .done { return (false, false) }
+      defer { if isLast { state.phase = .done } }
       (transfer.relay, transfer.elapsed) = (state.relay, state.elapsed(at: now))
-      return (true, state.start != .never)
+      return (true, state.phase != .made)
     }
     if hasStarted, !transfer.relay.isFromCache { context.curl?.read(loader, into: &transfer) }
     return isFirst
@@ -126,14 +149,11 @@ extension ClientRelay {
     transfer.findPhases()
   }
 
-  /// Whether the request has begun and not ended.
-  var isActive: Bool { requests.contains { $0.record.isActive } }
-
   /// The transfer needs no connection any more. Returns whether no others could make it wait
   /// (``TransferCount``).
   @discardableResult
   func leave(at now: Instant) -> Bool {
-    let (isCounted, start) = progress.state.withLock { (exchange(&$0.isCounted, with: false), $0.start) }
-    return isCounted && context.count.leave(at: now, since: start)
+    let start = progress.state.withLock { exchange(&$0.countedSince, with: nil) }
+    return start.map { context.count.leave(at: now, since: $0) } ?? false
   }
 }

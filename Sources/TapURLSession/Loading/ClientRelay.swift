@@ -35,7 +35,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
   }
 
   /// Whether the loader has reported its end, and Foundation puts no other in its place.
-  var isDone: Bool { progress.state.withLock { $0.isDone } }
+  var isDone: Bool { progress.state.withLock { $0.phase == .done } }
 
   // MARK: The protocol's side
 
@@ -46,23 +46,23 @@ final class ClientRelay: NSObject, URLProtocolClient {
     let time = Timestamp.now
     for request in requests { request.record.begin(at: now, time: time) }
     guard let curl = context.curl, curl.isNative(loader), let task = loader.task else { return }
-    if Witness.libcurl.isUnchecked, !curl.holds(for: loader, of: task) {
+    if Witness.libcurl.isUnchecked, !curl.foundation.holds(for: loader, of: task) {
       if Witness.libcurl.reject() { report(.libcurl) }
       return
     }
-    let limit = curl.connectionLimit(of: task)
-    progress.follow(loader, on: curl.queue(of: task), isCounted: limit != nil)
+    let limit = curl.foundation.connectionLimit(of: task)
     if let limit { context.count.enter(limit: limit, at: now) }
+    progress.follow(loader, on: curl.foundation.queue(of: task), countedSince: limit == nil ? nil : now)
   }
 
   /// The task's protocol goes away. After a challenge Foundation has another serve the task: it was answered.
   func leaveTask() {
-    progress.state.withLock { if $0.challenge == .open { $0.challenge = .answered } }
+    progress.state.withLock { $0.leave() }
   }
 
   /// The app has suspended the task.
   func suspend(_ loader: URLProtocol) {
-    progress.state.withLock { $0.isSuspended = true }
+    progress.state.withLock { $0.suspend() }
     loader.stopLoading()
   }
 
@@ -122,9 +122,9 @@ final class ClientRelay: NSObject, URLProtocolClient {
     if let task, response?.statusCode == 401, response?.value(forHTTPHeaderField: "WWW-Authenticate") != nil {
       // No end (RFC 9110, section 11.6.1): Foundation looks for credentials, and may serve the rest with
       // another loader.
-      progress.state.withLock { ($0.isDone, $0.challenge) = (false, .open) }
+      progress.state.withLock { $0.phase = .challenged }
       original.urlProtocolDidFinishLoading(sender)
-      return ChallengedTaskWatch.begin(task, of: self)
+      return watch(task)
     }
     if transfer.redirectCount > 0, response?.value(forHTTPHeaderField: "Location") != nil {
       transfer.discountRefusedRedirect()
@@ -142,13 +142,11 @@ final class ClientRelay: NSObject, URLProtocolClient {
   private func forward(
     at now: Instant = .now, _ note: (inout TransferProgress.State) -> Void = { _ in }
   ) -> (any URLProtocolClient)? {
-    let isDone = progress.state.withLock { state in
-      if !state.isDone {
-        state.lastActivity = now
-        note(&state)
-      }
-      return state.isDone
+    progress.state.withLock { state in
+      if state.phase == .done { return nil }
+      state.lastActivity = now
+      note(&state)
+      return original
     }
-    return isDone ? nil : original
   }
 }

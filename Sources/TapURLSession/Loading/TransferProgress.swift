@@ -14,63 +14,71 @@ import TapFoundation
 /// that is allowed (``CurlInfo/read(_:into:)``). While the app holds that queue, nothing is known: what a
 /// look has found counts for two seconds.
 final class TransferProgress: RequestProgressSource {
-  /// Whether the server's question for credentials is open. Foundation has put another loader on the task
-  /// once it is answered, of which nothing is known.
-  enum Challenge: Sendable { case none, open, answered }
+  /// How far the loader has come.
+  enum Phase: Sendable {
+    /// It has not started.
+    case made
+    case loading
+    /// The app has suspended the task: the next start sends the request again.
+    case suspended
+    /// The server's question for credentials is open.
+    case challenged
+    /// It is answered: Foundation has put another loader on the task, of which nothing is known.
+    case replaced
+    /// The loader has reported its end, and Foundation puts no other in its place.
+    case done
+  }
 
-  /// What libcurl says of a native loader's transfer.
+  /// What libcurl said of a native loader's transfer, and when.
   struct Look: Sendable {
-    var at = Instant.never
-    var statusCode: Int?
-    var requestBodySize: Int64?
-    var responseBodySize: Int64?
-    var lastActivity: Instant?
-    /// The app has been asked whether to follow a redirect.
-    var isRedirect = false
-
-    /// Whether nothing has passed between two looks.
-    func hasSame(as other: Look) -> Bool {
-      (statusCode, requestBodySize, responseBodySize)
-        == (other.statusCode, other.requestBodySize, other.responseBodySize)
-    }
+    let at: Instant
+    var found: RequestProgress
 
     /// Nanoseconds.
     func age(at now: Instant) -> Int64 { now.nanoseconds - at.nanoseconds }
   }
 
-  struct State: Sendable {
-    var start = Instant.never
-    var relay: TransferInfo.Relay
-    /// The transfer is among those that the context counts.
-    var isCounted = false
-    /// The app has suspended the task: the next start sends the request again.
-    var isSuspended = false
-    /// The loader has reported its end, and Foundation puts no other in its place.
-    var isDone = false
-    /// When the loader was last started, or last reported something.
-    var lastActivity: Instant?
-    var challenge = Challenge.none
-    /// Foundation's queue, where the loader is a native one.
-    var queue: DispatchQueue?
+  /// Of a native loader.
+  struct Native: Sendable {
+    /// Foundation's queue, on which libcurl may be looked at.
+    let queue: DispatchQueue
     var look: Look?
     var isLooking = false
+  }
+
+  struct State: Sendable {
+    var phase = Phase.made
+    var start = Instant.never
+    var relay: TransferInfo.Relay
+    /// When the loader was last started, or last reported something.
+    var lastActivity: Instant?
+    var native: Native?
+    /// Since when the transfer is among those that the context counts.
+    var countedSince: Instant?
 
     /// Nanoseconds since the start.
     func elapsed(at now: Instant) -> Int64 { max(0, now.nanoseconds - start.nanoseconds) }
 
     /// The loader starts. Returns whether for the first time.
     mutating func begin(at now: Instant) -> Bool {
-      defer { (isSuspended, lastActivity) = (false, now) }
-      guard start != .never else {
-        start = now
-        return true
-      }
+      lastActivity = now
+      switch phase {
+      case .made: start = now
+      case .suspended:
+        relay.restart = max(1, elapsed(at: now))
+        (relay.statusCode, relay.head) = (nil, nil)
+        native?.look = nil
       // To resume a task that runs starts nothing.
-      guard isSuspended else { return false }
-      relay.restart = max(1, elapsed(at: now))
-      (relay.statusCode, relay.head, look) = (nil, nil, nil)
-      return false
+      case .loading, .challenged, .replaced, .done: return false
+      }
+      defer { phase = .loading }
+      return phase == .made
     }
+
+    mutating func suspend() { if phase == .loading || phase == .challenged { phase = .suspended } }
+
+    /// Foundation makes another loader, which is ours no more.
+    mutating func leave() { if phase == .challenged || phase == .suspended { phase = .replaced } }
 
     /// The head of a response has come. That of an interim one is not the answer (RFC 9110, section 15.2).
     mutating func receive(status: Int?, at now: Instant) {
@@ -80,35 +88,34 @@ final class TransferProgress: RequestProgressSource {
 
     /// Whether libcurl is to be looked at now: at most once in a second.
     mutating func beginLook(at now: Instant) -> Bool {
-      guard queue != nil, !isLooking, !isDone, challenge == .none, start != .never else { return false }
-      if let look, look.age(at: now) < 1_000_000_000 { return false }
-      isLooking = true
+      guard phase == .loading || phase == .suspended, let native, !native.isLooking else { return false }
+      if let look = native.look, look.age(at: now) < 1_000_000_000 { return false }
+      self.native?.isLooking = true
       return true
     }
 
     func progress(at now: Instant) -> RequestProgress {
-      let look = look.flatMap { $0.age(at: now) < 2_000_000_000 ? $0 : nil }
-      let activity = [lastActivity, look?.lastActivity].compactMap(\.self).max()
-      var progress = RequestProgress(
-        wait: wait(look), statusCode: relay.statusCode ?? look?.statusCode,
-        // Of what a native loader sends and gets without its client, only a look tells.
-        lastActivity: queue == nil || look?.lastActivity != nil ? activity : nil)
-      progress.requestBodySize = look?.requestBodySize
-      progress.responseBodySize = queue == nil ? relay.loadedBytes : look?.responseBodySize
+      let look = native?.look.flatMap { $0.age(at: now) < 2_000_000_000 ? $0.found : nil }
+      var progress = look ?? RequestProgress()
+      progress.statusCode = relay.statusCode ?? progress.statusCode
+      progress.wait = wait(look?.wait)
+      if native == nil { progress.responseBodySize = relay.loadedBytes }
+      // Of what a native loader sends and gets without its client, only a look tells.
+      if native == nil || look?.lastActivity != nil {
+        progress.lastActivity = [lastActivity, look?.lastActivity].compactMap(\.self).max()
+      }
       return progress
     }
 
-    private func wait(_ look: Look?) -> RequestWait? {
-      if start == .never { return .start }
-      if isSuspended || isDone { return nil }
-      switch challenge {
-      case .open: return .credentials
-      case .answered: return nil
-      case .none: break
+    /// - Parameter found: By libcurl.
+    private func wait(_ found: RequestWait?) -> RequestWait? {
+      switch phase {
+      case .made: .start
+      case .challenged: .credentials
+      case .suspended, .replaced, .done: nil
+      case .loading where relay.head != nil && found != .redirect: .body
+      case .loading: found ?? (native == nil ? .response : nil)
       }
-      if look?.isRedirect == true { return .redirect }
-      if relay.head != nil || look?.statusCode != nil { return .body }
-      return queue == nil || look != nil ? .response : nil
     }
   }
 
@@ -124,18 +131,18 @@ final class TransferProgress: RequestProgressSource {
   }
 
   /// A native loader has started. On Foundation's queue.
-  func follow(_ loader: URLProtocol, on queue: DispatchQueue?, isCounted: Bool) {
+  func follow(_ loader: URLProtocol, on queue: DispatchQueue?, countedSince start: Instant?) {
     self.loader = loader
-    state.withLock { ($0.queue, $0.isCounted) = (queue, isCounted) }
+    state.withLock { ($0.native, $0.countedSince) = (queue.map { Native(queue: $0) }, start) }
   }
 
   var progress: RequestProgress { state.withLock { $0.progress(at: .now) } }
 
   func look(then done: @escaping @Sendable () -> Void) {
-    let (begins, queue) = state.withLock { ($0.beginLook(at: .now), $0.isLooking ? $0.queue : nil) }
-    guard let queue else { return done() }
+    let (begins, native) = state.withLock { ($0.beginLook(at: .now), $0.native) }
+    guard let native, native.isLooking else { return done() }
     // Behind a look that another question has begun.
-    queue.async {
+    native.queue.async {
       if begins { self.look() }
       done()
     }
@@ -143,37 +150,45 @@ final class TransferProgress: RequestProgressSource {
 
   /// On Foundation's queue.
   private func look() {
-    let begun = state.withLock { (start: $0.start, restart: $0.relay.restart, look: $0.look) }
-    let found = loader.flatMap { look(at: $0, begun: (begun.start, begun.restart), after: begun.look) }
-    state.withLock { state in
-      state.isLooking = false
+    let state = self.state.withLock { $0 }
+    let found = loader.flatMap { look(at: $0, in: state) }
+    self.state.withLock { state in
+      state.native?.isLooking = false
       // What libcurl says of a transfer that is over has been read, by the relay.
-      if !state.isDone, state.challenge == .none, let found { state.look = found }
+      if let found, state.phase == .loading || state.phase == .suspended { state.native?.look = found }
     }
   }
 
-  private func look(
-    at loader: URLProtocol, begun: (start: Instant, restart: Int64), after before: Look?
-  ) -> Look? {
+  private func look(at loader: URLProtocol, in state: State) -> Look? {
     var transfer = TransferInfo()
     curl?.read(loader, into: &transfer)
     guard let curl, transfer.isNative else { return nil }
     let now = Instant.now
-    var look = Look(at: now, statusCode: transfer.finalStatusCode)
-    look.requestBodySize = transfer.requestBodySize(of: loader.task, method: method)
-    look.responseBodySize = transfer.receivedBytes
-    if transfer.redirectCount > 0 { look.isRedirect = curl.isAskingForRedirect(loader) }
+    let isAsking = transfer.redirectCount > 0 && curl.foundation.isAskingForRedirect(loader)
+    let status = transfer.finalStatusCode
+    var found = RequestProgress(wait: isAsking ? .redirect : status == nil ? .response : .body)
+    found.statusCode = status
+    found.requestBodySize = transfer.requestBodySize(of: loader.task, method: method)
+    found.responseBodySize = transfer.receivedBytes
     // libcurl keeps the times of a transfer's phases, from about the start on, or after a redirect or a
     // suspension from later, and none of its last byte: its total goes on while nothing passes. So what has
     // passed between two looks counts as of the second.
-    if transfer.redirectCount == 0, begun.restart == 0 {
+    if transfer.redirectCount == 0, state.relay.restart == 0 {
       let last = max(transfer.preTransfer, transfer.postTransfer ?? 0, transfer.startTransfer)
-      look.lastActivity = min(now, begun.start.advanced(by: .nanoseconds(last)))
+      found.lastActivity = min(now, state.start.advanced(by: .nanoseconds(last)))
     }
-    if let before {
-      look.lastActivity =
-        before.hasSame(as: look) ? [before.lastActivity, look.lastActivity].compactMap(\.self).max() : now
+    if let before = state.native?.look?.found {
+      found.lastActivity =
+        found.hasSame(as: before) ? [before.lastActivity, found.lastActivity].compactMap(\.self).max() : now
     }
-    return look
+    return Look(at: now, found: found)
+  }
+}
+
+extension RequestProgress {
+  /// Whether nothing has passed between the two.
+  func hasSame(as other: Self) -> Bool {
+    (statusCode, requestBodySize, responseBodySize)
+      == (other.statusCode, other.requestBodySize, other.responseBodySize)
   }
 }

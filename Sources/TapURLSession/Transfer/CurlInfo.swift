@@ -29,9 +29,9 @@ package struct CurlInfo: Sendable {
   }
 
   private let loaderClass: ObjectIdentifier
-  private let foundation: FoundationLayout
+  let foundation: FoundationLayout
   private let getInfo: GetInfo
-  /// Of all that tell the wait, 8.6 alone counts from the turn.
+  /// Only libcurl 8.6 reports times from the turn.
   private let countsFromTurn: Bool
 
   /// Finds the layout of a loader class. `nil` where its properties differ, without libcurl in reach, and on
@@ -61,13 +61,6 @@ package struct CurlInfo: Sendable {
   /// libcurl is not believed.
   func isNative(_ loader: URLProtocol) -> Bool {
     ObjectIdentifier(type(of: loader)) == loaderClass && Witness.libcurl.isBelieved
-  }
-
-  /// Whether what the layout says holds for a loader that starts, on Foundation's queue. Looked at once in a
-  /// process, at the first request, and before anything is read: a session of the tap's own, made for that
-  /// earlier, would register Foundation's loaders, and come before classes that the app registers later.
-  func holds(for loader: URLProtocol, of task: URLSessionTask) -> Bool {
-    foundation.holds(for: loader, of: task)
   }
 
   /// Adds what libcurl knows of a loader's transfer: nothing if the loader is another.
@@ -113,16 +106,6 @@ package struct CurlInfo: Sendable {
     _fixLifetime(loader)
   }
 
-  /// How many connections to a host the session of a task opens at most, or `nil` if that is unknown. On the
-  /// same queue.
-  func connectionLimit(of task: URLSessionTask) -> Int? { foundation.connectionLimit(of: task) }
-
-  /// The queue on which Foundation drives a task, or `nil` if that is unknown. On that queue.
-  func queue(of task: URLSessionTask) -> DispatchQueue? { foundation.queue(of: task) }
-
-  /// Whether a loader waits for the app to say whether it is to follow a redirect. On the same queue.
-  func isAskingForRedirect(_ loader: URLProtocol) -> Bool { foundation.isAskingForRedirect(loader) }
-
   /// A time-out, and the setting that the app makes it with.
   typealias Timeout = (setting: String, seconds: Double)
 
@@ -136,9 +119,6 @@ package struct CurlInfo: Sendable {
       ? ("timeoutInterval", request.timeoutInterval)
       : ("timeoutIntervalForRequest", session.configuration.timeoutIntervalForRequest)
   }
-
-  /// Whether a session has made a task. Not while another thread makes one.
-  func isUsed(_ session: URLSession) -> Bool { foundation.isUsed(session) }
 
   /// The socket of a transfer that has just ended or has been stopped, by its local port. On the same queue.
   ///

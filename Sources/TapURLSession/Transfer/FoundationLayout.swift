@@ -7,8 +7,8 @@ import TapFoundation
 /// metadata that the compiler writes for reflection. Their names and types are checked; where one differs,
 /// there is no layout.
 ///
-/// All reads of Foundation's objects stand in this file. They are on the queue on which Foundation changes
-/// those.
+/// Everything is read on the queue on which Foundation changes it. What a URLRequest keeps is found beside
+/// ``StoredProperty``.
 struct FoundationLayout: Sendable {
   private let easyHandle: Int
   private let rawHandle: Int
@@ -34,7 +34,7 @@ struct FoundationLayout: Sendable {
     else { return nil }
     (self.easyHandle, self.rawHandle) = (easyHandle.offset, rawHandle.offset)
     (self.redirectCount, self.session) = (redirectCount.offset, ofTask.offset)
-    // Without the rest less is known of waits, of connections, and of what is under way.
+    // Without the rest less is known of waits, of connections, and of active requests.
     workQueue = StoredProperty("workQueue", of: task, type: "Dispatch.DispatchQueue")?.offset
     let configuration = StoredProperty(
       "_configuration", of: session, type: "\(module).URLSession._Configuration")
@@ -55,6 +55,10 @@ struct FoundationLayout: Sendable {
   /// Whether the words that stand there are what they are taken for. They are compared as numbers, with what
   /// reflection finds, before anything is followed: a property that has become weak has the same name and
   /// type.
+  ///
+  /// Looked at once in a process, at the first request, and before anything is read: a session of the tap's
+  /// own, made for that earlier, would register Foundation's loaders, and come before classes that the app
+  /// registers later.
   func holds(for loader: AnyObject, of task: AnyObject) -> Bool {
     func word(_ offset: Int, of object: AnyObject) -> UInt { load(offset, of: object, as: UInt.self) }
     func isObject(_ value: Any?, at offset: Int, of object: AnyObject) -> Bool {

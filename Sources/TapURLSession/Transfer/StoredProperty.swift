@@ -1,4 +1,5 @@
 @_spi(Reflection) import Swift
+import TapFoundation
 
 /// Where a stored property is in an object, found by its name and its type.
 struct StoredProperty {
@@ -50,4 +51,44 @@ private protocol OptionalType {
 extension Optional: OptionalType {
   fileprivate static var wrapped: any Any.Type { Wrapped.self }
   fileprivate var value: Any? { self }
+}
+
+/// What Foundation on Linux keeps of a request beside its properties.
+extension URLRequest {
+  /// Where the reference is that a request stands on. `nil` unless a class is stored there, copies have the
+  /// same, and a change takes another.
+  private static let handleOffset: Int? = {
+    guard let handle = StoredProperty("_handle", of: Self.self), handle.type is AnyClass else { return nil }
+    var changed = URLRequest(url: URL(fileURLWithPath: "/"))
+    let (one, other) = (changed, changed)
+    changed.httpMethod = "HEAD"
+    guard let word: UInt = one.load(handle.offset), word == other.load(handle.offset),
+      word != changed.load(handle.offset)
+    else { return nil }
+    return handle.offset
+  }()
+
+  /// The reference that this request stands on, as a number that is compared and never followed.
+  var reference: UInt? { Self.handleOffset.flatMap(load) }
+
+  /// Where it says whether `timeoutInterval` was set. `nil` unless that byte changes from 0 to 1 when it is.
+  private static let timeoutOffset: Int? = {
+    let flag = StoredProperty("isTimeoutIntervalSet", of: Self.self, type: "Swift.Bool")
+    guard let offset = flag?.offset else { return nil }
+    let plain = URLRequest(url: URL(fileURLWithPath: "/"))
+    var changed = plain
+    changed.timeoutInterval = 1
+    return plain.load(offset) == 0 as UInt8 && changed.load(offset) == 1 as UInt8 ? offset : nil
+  }()
+
+  /// Whether the property `timeoutInterval` was set: Foundation ignores the time-out that an initialiser
+  /// takes (`configureEasyHandle(for:body:)` in HTTPURLProtocol.swift). `nil` if that is unknown.
+  var isTimeoutSet: Bool? { Self.timeoutOffset.flatMap(load).map { (flag: UInt8) in flag != 0 } }
+
+  private func load<Number: FixedWidthInteger & BitwiseCopyable>(_ offset: Int) -> Number? {
+    withUnsafeBytes(of: self) { bytes in
+      offset >= 0 && offset + MemoryLayout<Number>.size <= bytes.count
+        ? bytes.loadUnaligned(fromByteOffset: offset, as: Number.self) : nil
+    }
+  }
 }
