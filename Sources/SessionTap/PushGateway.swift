@@ -1,6 +1,5 @@
 import Foundation
 import TapCore
-import TapEndpoint
 
 /// A Pushgateway, and the group under which it keeps the metrics.
 public struct PushGateway: Sendable {
@@ -50,7 +49,7 @@ public struct PushGateway: Sendable {
 
   /// `/name/value`; a value that a path cannot hold goes in Base64 (Pushgateway, "Encoding of label values").
   private static func segments(_ name: String, _ value: String) -> String {
-    if !["", ".", ".."].contains(value), value.utf8.allSatisfy(ByteClass.unreserved.contains) {
+    if !["", ".", ".."].contains(value), value.utf8.allSatisfy(\.isUnreserved) {
       return "/\(name)/\(value)"
     }
     let encoded = Data(value.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")

@@ -58,18 +58,3 @@ struct RenderedLabels: Sendable, Hashable, Comparable {
     return pairs
   }
 }
-
-extension String {
-  /// The longest beginning of at most `limit` bytes of UTF-8 that does not end inside a Unicode scalar.
-  func prefix(utf8Length limit: Int) -> Substring { self[..<utf8.characterBoundary(before: limit)] }
-}
-
-extension BidirectionalCollection<UInt8> {
-  /// The last place, at most `limit` from the start, that is not inside a character of well-formed UTF-8.
-  package func characterBoundary(before limit: Int) -> Index {
-    guard var place = index(startIndex, offsetBy: Swift.max(0, limit), limitedBy: endIndex), place < endIndex
-    else { return endIndex }
-    while place > startIndex, self[place] & 0xC0 == 0x80 { formIndex(before: &place) }
-    return place
-  }
-}

@@ -25,10 +25,10 @@ package struct URLAuthority {
 
   /// In small letters. A name with a percent sign stays: escapes are in capitals, and zones are what they are.
   private static func name(_ host: Bytes) -> String {
-    guard host.contains(where: \.isASCIIUppercase), !host.contains(.percent) else {
+    guard host.contains(where: { $0 != $0.asciiLowercased }), !host.contains(.percent) else {
       return String(decoding: host, as: UTF8.self)
     }
-    return String(decoding: host.map { $0.isASCIIUppercase ? $0 | 0x20 : $0 }, as: UTF8.self)
+    return String(decoding: host.map(\.asciiLowercased), as: UTF8.self)
   }
 
   /// Where an authority is in the text of a URL.
@@ -111,7 +111,7 @@ package struct URLAuthority {
 
   /// An IPv6 address, and perhaps a zone (RFC 6874).
   private static func isIPLiteral(_ text: Bytes) -> Bool {
-    let address = text.prefix { $0.isHexadecimal || $0 == .colon || $0 == .dot }
+    let address = text.prefix { $0.hexadecimalValue != nil || $0 == .colon || $0 == .dot }
     let zone = text[address.endIndex...]
     return address.count { $0 == .colon } > 1
       && (zone.isEmpty || zone.first == .percent && isName(zone.dropFirst(3)))
@@ -144,7 +144,7 @@ package struct URLAuthority {
   static func path(in url: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
     let start = find(in: url)?.hostAndPort.upperBound ?? range(in: url)?.upperBound ?? 0
     return UnsafeBufferPointer(
-      rebasing: url[start...].prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
+      rebasing: url[start...].prefix { $0 != .question && $0 != .hash })
   }
 
   private static func number(_ digits: Bytes) -> Int? {
@@ -177,25 +177,8 @@ extension UnsafeBufferPointer<UInt8> {
 }
 
 extension UInt8 {
-  fileprivate var isASCIIUppercase: Bool { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= self }
-
-  fileprivate static let slash = UInt8(ascii: "/")
-  fileprivate static let colon = UInt8(ascii: ":")
-  fileprivate static let dot = UInt8(ascii: ".")
-  fileprivate static let at = UInt8(ascii: "@")
-  fileprivate static let percent = UInt8(ascii: "%")
   fileprivate static let openBracket = UInt8(ascii: "[")
   fileprivate static let closeBracket = UInt8(ascii: "]")
 
-  fileprivate var endsAuthority: Bool {
-    self == .slash || self == UInt8(ascii: "?") || self == UInt8(ascii: "#")
-  }
-  fileprivate var isHexadecimal: Bool {
-    isASCIIDigit || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(self | 0x20)
-  }
-  /// RFC 3986, section 2.3. The bits stand for `-`, `.` and the digits, and for the letters, `_` and `~`.
-  var isUnreserved: Bool {
-    let bits: UInt64 = self < 64 ? 0x03ff_6000_0000_0000 : 0x47ff_fffe_87ff_fffe
-    return self < 128 && bits >> UInt64(self & 63) & 1 == 1
-  }
+  fileprivate var endsAuthority: Bool { self == .slash || self == .question || self == .hash }
 }

@@ -1,20 +1,11 @@
 import TapCore
 
 /// A class of ASCII bytes in the grammars of HTTP and of URIs.
-package struct ByteClass: Sendable {
-  static let tab = UInt8(ascii: "\t")
-  static let lineFeed = UInt8(ascii: "\n")
-  static let carriageReturn = UInt8(ascii: "\r")
-  static let space = UInt8(ascii: " ")
-
-  /// `unreserved` (RFC 3986, section 2.3).
-  package static let unreserved = ByteClass {
-    $0.isASCIIDigit || $0.isASCIILetter || "-._~".utf8.contains($0)
-  }
+struct ByteClass: Sendable {
   /// `tchar` (RFC 9110, section 5.6.2), the bytes of methods and field names: `unreserved` and more.
-  static let token = ByteClass { unreserved.contains($0) || "!#$%&'*+^`|".utf8.contains($0) }
+  static let token = ByteClass { $0.isUnreserved || "!#$%&'*+^`|".utf8.contains($0) }
   /// What a registered name may hold beside escapes: `unreserved` and `sub-delims` (RFC 3986, section 3.2.2).
-  static let registeredName = ByteClass { unreserved.contains($0) || "!$&'()*+,;=".utf8.contains($0) }
+  static let registeredName = ByteClass { $0.isUnreserved || "!$&'()*+,;=".utf8.contains($0) }
   /// What a path may hold beside escapes: `pchar` and `/` (RFC 3986, section 3.3).
   static let path = ByteClass { registeredName.contains($0) || "/:@".utf8.contains($0) }
   /// What a query may hold beside escapes. RFC 3986, section 3.4, has `pchar`, `/` and `?`; but browsers and
@@ -30,13 +21,13 @@ package struct ByteClass: Sendable {
     bits = (word(0), word(64))
   }
 
-  package func contains(_ byte: UInt8) -> Bool {
+  func contains(_ byte: UInt8) -> Bool {
     byte < 128 && (byte < 64 ? bits.low : bits.high) & 1 << UInt64(byte & 63) != 0
   }
 
   /// `field-vchar`, SP and HTAB (RFC 9110, section 5.5): all that a field value may hold. The other control
   /// characters are refused, which the section leaves open but for CR, LF and NUL.
-  static func isFieldValue(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == tab }
+  static func isFieldValue(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == .tab }
 }
 
 extension UInt8 {

@@ -4,9 +4,9 @@ import TapCore
 extension EndpointRequest {
   /// Section 3: `method SP request-target SP HTTP-version`, with single spaces.
   init(line: ArraySlice<UInt8>) throws(RequestParser.Failure) {
-    let method = line.prefix { $0 != ByteClass.space }
+    let method = line.prefix { $0 != .space }
     let rest = line[method.endIndex...].dropFirst()
-    let target = rest.prefix { $0 != ByteClass.space }
+    let target = rest.prefix { $0 != .space }
     guard !method.isEmpty, method.allSatisfy({ ByteClass.token.contains($0) }), !target.isEmpty else {
       throw .malformed("the first line is no request line")
     }
@@ -123,7 +123,7 @@ extension EndpointRequest {
       guard byte == UInt8(ascii: "%"), let value = PercentEncoding.escape(digits), value != 0 else {
         return nil
       }
-      let isNeedless = ByteClass.unreserved.contains(value)
+      let isNeedless = value.isUnreserved
       normalized += isNeedless ? [value] : [byte] + digits.map(\.asciiUppercased)
       rest = rest.dropFirst(2)
     }

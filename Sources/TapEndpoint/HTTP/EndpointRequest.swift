@@ -38,7 +38,7 @@ package struct EndpointRequest: Sendable {
   }
 
   private static func decoded(_ text: Substring.UTF8View) -> String {
-    let bytes = text.map { $0 == UInt8(ascii: "+") ? ByteClass.space : $0 }
+    let bytes = text.map { $0 == UInt8(ascii: "+") ? UInt8.space : $0 }
     return String(decoding: PercentEncoding.decoded(bytes), as: UTF8.self)
   }
 

@@ -36,7 +36,7 @@ package enum HostText {
     }
     return labels.allSatisfy { label in
       (1...63).contains(label.count) && label.first != hyphen && label.last != hyphen
-        && label.allSatisfy { ByteClass.unreserved.contains($0) && $0 != UInt8(ascii: "~") }
+        && label.allSatisfy { $0.isUnreserved && $0 != UInt8(ascii: "~") }
     }
   }
 }

@@ -1,3 +1,5 @@
+import TapCore
+
 /// An incremental parser of HTTP/1.1 requests (RFC 9112): bytes in, requests and failures out.
 ///
 /// It takes a head line by line, so that what comes out does not depend on how the bytes were split. It holds
@@ -69,12 +71,12 @@ package struct RequestParser: Sendable {
   /// The next line of the head without its end; `nil` if more bytes are needed.
   private mutating func nextLine(_ input: inout ArraySlice<UInt8>) throws(Failure) -> ArraySlice<UInt8>? {
     // No line need follow what is not HTTP, such as the first bytes of TLS.
-    if line.isEmpty, !hasLine, let first = input.first, first != ByteClass.carriageReturn,
+    if line.isEmpty, !hasLine, let first = input.first, first != .carriageReturn,
       !ByteClass.token.contains(first)
     {
       throw .malformed("the request does not begin with a method")
     }
-    let end = input.firstIndex(of: ByteClass.lineFeed)
+    let end = input.firstIndex(of: UInt8.lineFeed)
     let part = input[..<(end ?? input.endIndex)]
     input = input[part.endIndex...].dropFirst()
     headBytes += part.count + (end == nil ? 0 : 1)
@@ -95,7 +97,7 @@ package struct RequestParser: Sendable {
     line = []
     // Section 2.2: "a recipient MAY recognize a single LF as a line terminator". This one does not: what
     // others take for two lines must not be one here, nor the reverse.
-    guard whole.last == ByteClass.carriageReturn else { throw .malformed("a line does not end in CRLF") }
+    guard whole.last == .carriageReturn else { throw .malformed("a line does not end in CRLF") }
     return whole.dropLast()
   }
 }

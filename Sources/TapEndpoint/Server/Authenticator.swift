@@ -73,8 +73,8 @@ struct Authenticator: Sendable {
     let fields = request.headers.values(of: "Authorization")
     if fields.count == 1, let field = fields.first?.utf8 {
       // Section 11.6.2: a scheme whose case does not count, and a token.
-      let scheme = field.prefix { $0 != ByteClass.space }
-      let token = field[scheme.endIndex...].drop { $0 == ByteClass.space }
+      let scheme = field.prefix { $0 != .space }
+      let token = field[scheme.endIndex...].drop { $0 == .space }
       for (file, credentials) in zip(files, credentials)
       where scheme.isEqualIgnoringASCIICase(to: file.scheme.rawValue) {
         guard let credentials else { return .refusal(503, "the credentials cannot be read") }
@@ -115,7 +115,7 @@ package struct Credentials: Sendable {
     // RFC 3629, section 6: a byte order mark is no part of the text.
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
     let secrets = text.dropFirst(text.starts(with: mark) ? mark.count : 0).split {
-      $0 == ByteClass.lineFeed || $0 == ByteClass.carriageReturn
+      $0 == .lineFeed || $0 == .carriageReturn
     }
     .map(\.trimmingBlanks).filter { !$0.isEmpty }
     tokens = secrets.map { scheme == .basic ? $0.base64 : Array($0) }

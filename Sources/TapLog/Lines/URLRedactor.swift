@@ -70,7 +70,7 @@ struct URLRedactor: Sendable {
   /// All before the query: scheme, authority and path. `false` if the rest is not to be shown.
   private func hierarchy(_ text: Bytes, emit: Emit) -> Bool {
     let colon = text.firstIndex {
-      !isAlphanumeric($0) && $0 != .minus && $0 != .dot && $0 != UInt8(ascii: "+")
+      !($0.isASCIIDigit || $0.isASCIILetter) && $0 != .minus && $0 != .dot && $0 != UInt8(ascii: "+")
     }
     guard let colon, text[colon] == .colon, let first = text.first, first.isASCIILetter else {
       // Without a scheme (section 3.1) where an authority is, is unknown: everything before an @ is removed.
@@ -164,21 +164,8 @@ struct URLRedactor: Sendable {
   }
 }
 
-/// Here, since the compiler inlines none of another module.
-private func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
-
-private func isAlphanumeric(_ byte: UInt8) -> Bool {
-  isDigit(byte) || (byte | 0x20) &- UInt8(ascii: "a") < 26
-}
-
 extension UInt8 {
-  fileprivate static let slash = UInt8(ascii: "/")
-  fileprivate static let colon = UInt8(ascii: ":")
-  fileprivate static let at = UInt8(ascii: "@")
-  fileprivate static let question = UInt8(ascii: "?")
-  fileprivate static let hash = UInt8(ascii: "#")
   fileprivate static let semicolon = UInt8(ascii: ";")
   fileprivate static let equals = UInt8(ascii: "=")
   fileprivate static let minus = UInt8(ascii: "-")
-  fileprivate static let dot = UInt8(ascii: ".")
 }
