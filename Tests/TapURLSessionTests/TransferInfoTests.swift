@@ -250,7 +250,7 @@ import TestSupport
     transfer.discountRefusedRedirect()
     let isRefused = redirects > 0 && [300, 399].contains(status)
     #expect(transfer.redirectCount == (isRefused ? 0 : redirects))
-    #expect(transfer.isHeldByApp == isRefused)
+    #expect(transfer.isRedirectRefused == isRefused)
   }
 
   @Test func `without libcurl's info the sizes come from headers and nothing else is known`() async throws {

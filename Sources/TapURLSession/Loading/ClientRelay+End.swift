@@ -83,6 +83,7 @@ extension ClientRelay {
   ) {
     transfer.hadFreeConnection = leave(at: now) && context.seesAllRequests
     if transfer.isNative { complete(&transfer, task, response, at: now) }
+    let phases = TransferPhases(of: transfer)
     let statusCode =
       transfer.finalStatusCode ?? response?.statusCode ?? transfer.relay.statusCode
     let end: RequestEnd =
@@ -105,7 +106,7 @@ extension ClientRelay {
         observation.errorMessage = message
         (observation.requestBodySize, observation.responseBodySize) = (sent, received)
         observation.isFromCache = transfer.relay.isFromCache
-        observation.elapsedToFirstByte = transfer.firstByte ?? transfer.relay.head
+        observation.elapsedToFirstByte = phases.firstByte ?? transfer.relay.head
         if request.tap.configuration.collectsHeaders { observation.responseHeaders = headers }
         guard transfer.isNative else { return }
         observation.protocolVersion = transfer.protocolVersion
@@ -116,13 +117,13 @@ extension ClientRelay {
         if transfer.resend > 0 { observation.elapsedToResend = transfer.resend }
         observation.roundTrip = transfer.connection?.info.roundTrip
         observation.retransmittedSegments = transfer.connection?.retransmittedSegments
-        observation.timings = transfer.timings
-        if transfer.end != .complete, !transfer.isHeldByApp { observation.cutOffPhase = transfer.last }
+        observation.timings = phases.timings
+        if transfer.end != .complete, !transfer.isRedirectRefused { observation.cutOffPhase = phases.last }
       }
     }
   }
 
-  /// Adds what takes a look at the task and at the kernel, and the phases, which follow.
+  /// Adds what takes a look at the task and at the kernel.
   private func complete(
     _ transfer: inout TransferInfo, _ task: URLSessionTask?, _ response: HTTPURLResponse?, at now: Instant
   ) {
@@ -146,7 +147,6 @@ extension ClientRelay {
     case .unknown, .contradiction:
       for request in requests { request.tap.configuration.unknownConnections?.increment() }
     }
-    transfer.findPhases()
   }
 
   /// The transfer needs no connection any more. Returns whether no others could make it wait

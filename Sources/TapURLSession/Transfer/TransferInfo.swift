@@ -2,7 +2,8 @@ import TapCore
 import TapFoundation
 
 /// What libcurl (its *info*, `curl_easy_getinfo(3)`), the tap and the kernel know of a transfer, at its end
-/// or when it is cut short, and where its time went by that. In nanoseconds.
+/// or when it is cut short. In nanoseconds. What is unknown is `nil`; of libcurl's times, 0 is one that the
+/// transfer has not come to, as in libcurl itself.
 ///
 /// libcurl's times are cumulative, and from two starts: ``nameLookup`` to ``startTransfer`` count from when
 /// the transfer got its turn, ``total`` from when it was added. Between the two it waits for a connection.
@@ -87,7 +88,7 @@ package struct TransferInfo: Sendable, Hashable {
   /// From the start of the request to its end.
   package var elapsed: Int64 = 0
   /// The app was asked whether to follow a redirect and refused: the end came when it had answered.
-  var isHeldByApp = false
+  var isRedirectRefused = false
   /// libcurl has closed the connection after the response, as one of the two sides asked. Over TLS it sends
   /// an alert then.
   var isClosing = false
@@ -100,19 +101,6 @@ package struct TransferInfo: Sendable, Hashable {
   var connection: TCPInfo.Reading?
   /// What the kernel's clock cannot tell from 0.
   var resolution = TCPInfo.resolution
-
-  /// Where the time went.
-  var timings = RequestTimings()
-  /// The last phase that began, where it is known: that in which a request ended that came to no end of its
-  /// own.
-  var last: RequestTimings.Phase?
-  /// From the start of the request to the first byte of the last leg.
-  var firstByte: Int64?
-  /// Time of the leg in this process, beside phases: before its turn, between the connection and the request,
-  /// while the response lay unread.
-  var idle: Int64 = 0
-  /// What the phases take so far.
-  var explained: Int64 = 0
 
   @inline(__always)
   package init() {}
@@ -132,7 +120,7 @@ package struct TransferInfo: Sendable, Hashable {
   mutating func discountRefusedRedirect() {
     guard redirectCount > 0, let statusCode, (300..<400).contains(statusCode) else { return }
     redirectCount -= 1
-    isHeldByApp = true
+    isRedirectRefused = true
   }
 
   /// From 8.7 on libcurl counts all times from when the transfer was added (`MSTATE_SETUP` in its `multi.c`),

@@ -291,50 +291,28 @@ import TestSupport
     #expect(known == 1_025)
   }
 
-  /// A kernel's clock cannot have begun before the transfer.
-  @Test func `what the kernel says must fit in the transfer's time`() {
-    func agrees(after delay: Int64 = 0, _ change: (inout TCPInfo, inout TransferInfo) -> Void) -> Bool {
-      var (info, transfer) = (TCPInfo(), TransferInfo())
-      (transfer.elapsed, transfer.total, transfer.statusCode) = (1_000_000_000, 900_000_000, 200)
-      (transfer.receivedBytes, info.receivedBytes, info.receivedSegments) = (100, 300, 1)
-      (info.sinceDataSent, info.sinceDataReceived) = (1_000_000_000, 1_000_000_000)
-      change(&info, &transfer)
-      return info.agrees(with: transfer, after: delay)
+  @Test func `a count knows since when there was room`() {
+    /// Whether a transfer that ends had room, of those that begin, at instants in order.
+    enum Step { case begin(limit: Int), end(since: Int64) }
+    func hadRoom(_ steps: (at: Int64, Step)...) -> [Bool] {
+      let count = TransferCount()
+      return steps.compactMap { at, step in
+        switch step {
+        case .begin(let limit):
+          count.enter(limit: limit, at: Instant(nanoseconds: at))
+          return nil
+        case .end(let start):
+          return count.leave(at: Instant(nanoseconds: at), since: Instant(nanoseconds: start))
+        }
+      }
     }
-    #expect(agrees { _, _ in })
-    #expect(!agrees { info, _ in info.sinceDataSent = 1_100_000_000 })
-    #expect(agrees(after: 100_000_000) { info, _ in info.sinceDataSent = 1_100_000_000 })
-    #expect(!agrees { info, _ in info.sinceDataReceived = 1_100_000_000 })
-    #expect(!agrees { info, _ in info.state = 0 } && !agrees { info, _ in info.state = 12 })
-    #expect(
-      !agrees { info, _ in info.receivedBytes = 99 } && !agrees { info, _ in info.receivedSegments = 0 })
-    // Without a response nothing has been received.
-    #expect(agrees { ($0.receivedBytes, $0.receivedSegments, $1.statusCode) = (0, 0, 0) })
-    #expect(agrees { info, _ in info.receivedBytes = 100 } && agrees { info, _ in info.state = 11 })
-    #expect(!agrees { ($0.receivedBytes, $1.receivedBytes) = (0, 0) })
-    // An older kernel does not count.
-    #expect(agrees { info, _ in (info.receivedBytes, info.receivedSegments) = (nil, nil) })
-    #expect(agrees { ($0.sinceDataReceived, $1.statusCode) = (.max, 0) })
-    // The kernel's clock is as fine as its tick. libcurl's total may be longer than the tap's time.
-    #expect(agrees { info, _ in info.sinceDataSent = 1_000_000_000 + TCPInfo.resolution })
-    #expect(!agrees { info, _ in info.sinceDataSent = 1_000_000_001 + TCPInfo.resolution })
-    #expect(agrees { ($0.sinceDataSent, $1.total) = (1_100_000_000, 1_100_000_000) })
-    var (info, transfer) = (TCPInfo(), TransferInfo())
-    (info.roundTrip, transfer.elapsed) = (20_000_000, 20_000_000)
-    info.discardUnknown(in: transfer)
-    #expect(info.roundTrip != nil)
-    info.roundTrip = 20_000_000 + TCPInfo.resolution
-    info.discardUnknown(in: transfer)
-    #expect(info.roundTrip != nil)
-    info.roundTrip = 20_000_001 + TCPInfo.resolution
-    info.discardUnknown(in: transfer)
-    #expect(info.roundTrip == nil)
-    // A kernel whose clock has been seen to move says 0 where it means it.
-    for time in [1, 0] as [Int64] {
-      info.sinceDataSent = time
-      info.discardUnknown(in: transfer)
-      #expect(info.sinceDataSent == time)
-    }
+    let two = hadRoom(
+      (0, .begin(limit: 2)), (1, .begin(limit: 2)), (2, .end(since: 0)), (2, .begin(limit: 2)),
+      (3, .begin(limit: 2)), (4, .end(since: 0)), (5, .end(since: 4)), (5, .end(since: 5)))
+    #expect(two == [true, false, false, true])
+    // The least limit is that of all. 0 is no limit, nor is less.
+    #expect(hadRoom((0, .begin(limit: 1)), (0, .begin(limit: 2)), (1, .end(since: 0))) == [false])
+    #expect(hadRoom((0, .begin(limit: 0)), (0, .begin(limit: -1)), (1, .end(since: 0))) == [true])
   }
 
   /// Its task goes away without an end: it is cancelled, and takes the place of no other.

@@ -1,4 +1,5 @@
 import TapCore
+import TapFoundation
 
 /// Where the time of a transfer went, from border to border: the turn, the connection, the end of the body,
 /// the first byte, the last. Each border is a table of witnesses, as the article *What the tap sees* has it.
@@ -6,17 +7,31 @@ import TapCore
 ///
 /// libcurl counts from the *turn*, when the transfer gets a connection or may open one. The kernel and the
 /// tap count back from the end. It is one clock where the wait for the turn is known.
-extension TransferInfo {
-  /// Finds the phases and the first byte.
-  mutating func findPhases() {
-    guard wholeTotal != 0 else { return }
+struct TransferPhases {
+  private(set) var timings = RequestTimings()
+  /// The last phase that began, in which a request may have been cut off; `nil` if unknown.
+  private(set) var last: RequestTimings.Phase?
+  /// From the start of the request to the first byte of the last leg.
+  private(set) var firstByte: Int64?
+  /// Time of the leg in this process, beside phases: before its turn, between the connection and the request,
+  /// while the response lay unread.
+  private var idle: Int64 = 0
+  /// What the phases leave of the duration so far.
+  private var unexplained: Int64
+
+  /// Finds the phases and the first byte, of a transfer that libcurl knows.
+  init(of transfer: borrowing TransferInfo) {
+    unexplained = transfer.elapsed
+    let total = transfer.wholeTotal
+    guard transfer.isNative, total != 0 else { return }
     // What was spent on a connection that the server had closed is no phase.
-    let attempt = wholeTotal.map { $0 - resend }
-    let wait = waitForTurn(within: attempt)
-    if let queue = resend > 0 ? queue ?? wait : wait {
+    let resend = transfer.resend
+    let attempt = total.map { $0 - resend }
+    let wait = transfer.waitForTurn(within: attempt)
+    if let queue = resend > 0 ? transfer.queue ?? wait : wait {
       // No connection was waited for if one was free: then it is until Foundation's queue came to the
       // transfer.
-      if queue >= 1_000_000, !hadFreeConnection {
+      if queue >= 1_000_000, !transfer.hadFreeConnection {
         note(.queue, queue)
       } else if resend == 0 {
         idle = queue
@@ -24,18 +39,9 @@ extension TransferInfo {
     }
     // From the turn to the end.
     let leg = attempt.flatMap { attempt in wait.map { max(0, attempt - $0) } }
-    if noteConnection(within: leg) { noteExchange(within: leg) }
-    // What is left of the duration, before libcurl, between its phases, and after it, is known where
-    // libcurl's total is that of the whole request.
-    guard relay.restart == 0, redirectCount == 0, end != .cancelled || isHeldByApp else { return }
-    note(.local, max(0, elapsed - total) + idle)
-  }
-
-  /// libcurl's total up to the end; `nil` where it is unknown. That of a cancelled transfer is where it was
-  /// when something last happened: the tap's clock has measured the same leg, but for a redirect's.
-  private var wholeTotal: Int64? {
-    guard end == .cancelled, !isHeldByApp else { return total }
-    return redirectCount > 0 ? nil : max(total, elapsed - relay.restart)
+    if noteConnection(of: transfer, within: leg) { noteExchange(of: transfer, within: leg) }
+    // What is left of the duration, before libcurl, between its phases, and after it.
+    if transfer.isTotalOfAllLegs { note(.local, max(0, transfer.elapsed - transfer.total) + idle) }
   }
 
   /// Keeps a phase, unless it exceeds what the others leave of the duration: whatever a witness says, that
@@ -43,28 +49,31 @@ extension TransferInfo {
   @discardableResult
   private mutating func note(_ phase: RequestTimings.Phase, _ length: Int64) -> Bool {
     let length = max(0, length)
-    guard length <= elapsed - explained else { return false }
-    explained += length
+    guard length <= unexplained else { return false }
+    unexplained -= length
     timings[nanoseconds: phase] = length
     return true
   }
 
   /// The phases up to when the request could be sent. `false` if the transfer ended in one of them.
-  private mutating func noteConnection(within leg: Int64?) -> Bool {
-    // Of a second attempt that came to nothing libcurl says nothing; by HTTP/2 the first may have had phases
-    // of its own.
-    if resend > 0, !isHTTP1 || connectionCount == 0 && statusCode == 0 { return false }
+  private mutating func noteConnection(of transfer: borrowing TransferInfo, within leg: Int64?) -> Bool {
+    let (look, connect, isResent) = (transfer.nameLookup, transfer.connect, transfer.resend > 0)
+    // libcurl tells nothing about a second attempt that failed; by HTTP/2 the first may have had phases of
+    // its own.
+    if isResent, !transfer.isHTTP1 || transfer.connectionCount == 0 && transfer.statusCode == 0 {
+      return false
+    }
     var reached: Int64 = 0
     // On a connection that was open, libcurl tells some microseconds for a look-up in its cache.
-    if isConnectionReused != true {
+    if transfer.isConnectionReused != true {
       for (phase, end) in [
-        (RequestTimings.Phase.resolve, resend > 0 ? min(nameLookup, connect) : nameLookup),
-        (.connect, connect), (.tls, appConnect),
+        (RequestTimings.Phase.resolve, isResent ? min(look, connect) : look), (.connect, connect),
+        (.tls, transfer.appConnect),
       ]
-      where phase != .tls || relay.isSecure {
+      where phase != .tls || transfer.relay.isSecure {
         // Before 8.0 libcurl tells when the connection is open only once all of it is: of a handshake that
         // fails there is one time.
-        if phase == .connect, end == 0, wantsHandshake { continue }
+        if phase == .connect, end == 0, transfer.wantsHandshake { continue }
         if let border = end > 0 ? end : leg, !note(phase, border - reached) { return false }
         if end == 0 {
           // What has not looked up its name may wait for a connection.
@@ -74,15 +83,19 @@ extension TransferInfo {
         reached = max(reached, end)
       }
     }
-    idle += max(0, ready - reached)
+    idle += max(0, transfer.ready - reached)
     return true
   }
 
   /// The phases from when the request could be sent. Times count back from the end.
-  private mutating func noteExchange(within leg: Int64?) {
-    let sendStart = hasBody ? ready : headSent(within: leg)
+  private mutating func noteExchange(of transfer: borrowing TransferInfo, within leg: Int64?) {
+    let hasBody = transfer.hasBody
+    let lateness = hasBody ? 0 : min(idle, transfer.ready, transfer.lateness(within: leg))
+    idle -= lateness
+    let sendStart = transfer.ready - lateness
     let remaining = leg.map { max(0, $0 - sendStart) }
-    let sinceRequest = timeSinceRequest(within: remaining)
+    let sinceRequest = transfer.timeSinceRequest(within: remaining)
+    let (isBodySent, hasHead) = (transfer.isBodySent, transfer.hasHead)
     // Of what ended while its body went out, the whole rest is that.
     let upload =
       isBodySent == false
@@ -98,12 +111,12 @@ extension TransferInfo {
       last = hasBody ? .response : .transfer
       guard let sinceRequest else {
         // Without the wait the end is unknown, but not for how long the server took to answer.
-        if !hasBody { note(.processing, startTransfer - sendStart) }
+        if !hasBody { note(.processing, transfer.startTransfer - sendStart) }
         return
       }
-      let sinceLastByte = min(unread, sinceRequest)
+      let sinceLastByte = min(transfer.unread, sinceRequest)
       idle += sinceLastByte
-      guard let found = timeSinceFirstByte(within: leg, sinceRequest) else {
+      guard let found = transfer.timeSinceFirstByte(within: leg, sinceRequest) else {
         note(.response, sinceRequest - sinceLastByte)
         return
       }
@@ -111,11 +124,25 @@ extension TransferInfo {
       let sinceFirstByte = max(sinceLastByte, min(found, sinceRequest))
       note(.processing, sinceRequest - sinceFirstByte)
       note(.transfer, sinceFirstByte - sinceLastByte)
-      firstByte = max(0, (isHeldByApp ? total : elapsed) - sinceFirstByte)
+      firstByte = max(
+        0, (transfer.isRedirectRefused ? transfer.total : transfer.elapsed) - sinceFirstByte)
     }
   }
+}
 
-  // MARK: The borders
+/// The borders.
+extension TransferInfo {
+  /// libcurl's total up to the end; `nil` where it is unknown. That of a cancelled transfer is where it was
+  /// when something last happened: the tap's clock has measured the same leg, but for a redirect's.
+  fileprivate var wholeTotal: Int64? {
+    guard end == .cancelled, !isRedirectRefused else { return total }
+    return redirectCount > 0 ? nil : max(total, elapsed - relay.restart)
+  }
+
+  /// Whether libcurl's total is that of the whole request.
+  fileprivate var isTotalOfAllLegs: Bool {
+    relay.restart == 0 && redirectCount == 0 && (end != .cancelled || isRedirectRefused)
+  }
 
   /// From when libcurl got the request to the turn: the wait for a connection.
   ///
@@ -126,7 +153,7 @@ extension TransferInfo {
   /// | the kernel's time since it was sent | HTTP/1.x, no body, no retransmission, nothing sent later | any |
   /// | no more transfers than connections: 0 | any | any |
   @inline(__always)
-  private func waitForTurn(within attempt: Int64?) -> Int64? {
+  fileprivate func waitForTurn(within attempt: Int64?) -> Int64? {
     guard let attempt else { return nil }
     // Whatever has happened after the turn leaves no more for the wait than this.
     var most = attempt - max(resend > 0 ? 0 : nameLookup, ready, hasFirstByte ? startTransfer : 0)
@@ -135,7 +162,7 @@ extension TransferInfo {
       return queue
     }
     if let head = relay.head { most = min(most, attempt - (elapsed - head) - startTransfer) }
-    let sinceSent = isHeldByApp ? nil : connection?.info.sinceDataSent
+    let sinceSent = isRedirectRefused ? nil : connection?.info.sinceDataSent
     if let sinceSent { most = min(most, attempt - sinceSent - ready) }
     if most < resolution { return 0 }
     if let sinceSent, isRequestLastSent, connection?.hasNoRetransmission == true, !hasBody,
@@ -146,23 +173,20 @@ extension TransferInfo {
     return hadFreeConnection ? 0 : nil
   }
 
-  /// From the turn to when a request without a body went out.
+  /// How late libcurl noted that a request without a body went out: 0 where nobody knows better.
   ///
   /// libcurl notes ``preTransfer`` once it has sent it (`mstate_enter_did` in its `multi.c`), so it is late
   /// where the thread loses the processor in between. The kernel knows better, as far as its clock tells (of
   /// what was sent again, it knows when it was sent last: the first time was no later), and the answer took a
   /// round trip at the least.
-  private mutating func headSent(within leg: Int64?) -> Int64 {
-    guard !isHeldByApp, let connection else { return ready }
-    var delay = startTransfer > 0 ? (connection.info.roundTrip ?? 0) - (startTransfer - ready) : 0
+  fileprivate func lateness(within leg: Int64?) -> Int64 {
+    guard !isRedirectRefused, let connection else { return 0 }
     if let leg, isRequestLastSent, let since = connection.info.sinceDataSent,
       since - (leg - ready) >= resolution
     {
-      delay = since - (leg - ready)
+      return since - (leg - ready)
     }
-    delay = min(idle, ready, max(0, delay))
-    idle -= delay
-    return ready - delay
+    return startTransfer > 0 ? max(0, (connection.info.roundTrip ?? 0) - (startTransfer - ready)) : 0
   }
 
   /// From the last byte of the request to the end. `remaining` is from when it could be sent.
@@ -173,9 +197,9 @@ extension TransferInfo {
   /// | the kernel: less than its clock can tell went by before, and is part of this | HTTP/1.x | any |
   /// | the kernel's time since the last data | HTTP/1.x, no retransmission, or longer than one takes | any |
   /// | libcurl: it was handed to the kernel | not sent again | 8.10 |
-  private func timeSinceRequest(within remaining: Int64?) -> Int64? {
+  fileprivate func timeSinceRequest(within remaining: Int64?) -> Int64? {
     if !hasBody { return remaining }
-    if isHeldByApp { return nil }
+    if isRedirectRefused { return nil }
     if isRequestLastSent, let connection {
       let since = connection.info.sinceDataSent
       if let remaining, remaining - (since ?? 0) < resolution { return remaining }
@@ -197,7 +221,7 @@ extension TransferInfo {
   /// | libcurl, after the last of the body | to a request that was not sent again | 8.10 |
   /// | the tap, late by as long as the session's queue was held | its head reached a delegate | any |
   /// | the kernel's time since the last data came | complete, by HTTP/1.x, in one segment | any |
-  private func timeSinceFirstByte(within leg: Int64?, _ sinceRequest: Int64) -> Int64? {
+  fileprivate func timeSinceFirstByte(within leg: Int64?, _ sinceRequest: Int64) -> Int64? {
     if let leg, hasFirstByte, !hasBody || leg - startTransfer < sinceRequest + resolution {
       return leg - startTransfer
     }
@@ -212,13 +236,15 @@ extension TransferInfo {
   /// From when the last byte of the response had come to the end. The kernel knows it by HTTP/1.x, unless the
   /// server has closed the connection: the close may have been the end of the response (RFC 9112, section
   /// 6.3).
-  private var unread: Int64 { connection?.info.isEstablished == true ? sinceReceived : 0 }
+  fileprivate var unread: Int64 { connection?.info.isEstablished == true ? sinceReceived : 0 }
 
-  // MARK: What they stand on
+}
 
+/// What they stand on.
+extension TransferInfo {
   /// For how long nothing of a whole response has come: 0 where the kernel's clock cannot tell.
   private var sinceReceived: Int64 {
-    guard end == .complete, isHTTP1, !isHeldByApp, let since = connection?.info.sinceDataReceived,
+    guard end == .complete, isHTTP1, !isRedirectRefused, let since = connection?.info.sinceDataReceived,
       since >= resolution
     else { return 0 }
     return since
@@ -226,13 +252,13 @@ extension TransferInfo {
 
   /// From the turn to when the request could be sent. Of a request that was sent again ``preTransfer`` is a
   /// sum, and the connection's times are those of the second: the first was on a connection that was open.
-  private var ready: Int64 { max(resend > 0 ? 0 : preTransfer, connect, appConnect) }
+  fileprivate var ready: Int64 { max(resend > 0 ? 0 : preTransfer, connect, appConnect) }
 
   /// A body, or a part of one, was sent.
-  private var hasBody: Bool { sentBytes ?? 0 > 0 }
+  fileprivate var hasBody: Bool { sentBytes ?? 0 > 0 }
 
   /// Whether the whole body has gone out. `nil` where that is unknown.
-  private var isBodySent: Bool? {
+  fileprivate var isBodySent: Bool? {
     if end == .complete || !hasBody { return true }
     guard let bodySize, let sentBytes else { return nil }
     if sentBytes < bodySize { return false }
@@ -242,7 +268,7 @@ extension TransferInfo {
   }
 
   /// A head has come: to a body not an interim one alone.
-  private var hasHead: Bool { hasBody ? finalStatusCode != nil : hasFirstByte }
+  fileprivate var hasHead: Bool { hasBody ? finalStatusCode != nil : hasFirstByte }
 
   /// libcurl has noted the first byte of a response. It does so too at the end of a connection, before 8.10
   /// at the beginning of an upload (`readwrite_upload` in its `transfer.c`), and at an interim response,
@@ -261,5 +287,5 @@ extension TransferInfo {
 
   /// The connection serves one transfer at a time. Without TLS nothing else is spoken, so it holds before a
   /// head has come.
-  private var isHTTP1: Bool { protocolVersion.map { $0 == .http10 || $0 == .http11 } ?? !relay.isSecure }
+  fileprivate var isHTTP1: Bool { protocolVersion.map { $0 == .http10 || $0 == .http11 } ?? !relay.isSecure }
 }
