@@ -76,10 +76,7 @@ struct EnvironmentVariable: Sendable {
     },
     EnvironmentVariable(
       rotation + "SIZE", \.rotation.maximumSize, otherwise: "not a number of bytes above 0, such as 100M"
-    ) { quantity($0, ["k": 1 << 10, "M": 1 << 20, "G": 1 << 30]).map(Int?.some) },
-    EnvironmentVariable(
-      rotation + "INTERVAL", \.rotation.interval, otherwise: "not a time of a second or more, such as 1d"
-    ) { quantity($0, ["s": 1, "m": 60, "h": 3_600, "d": 86_400]).map { Duration?.some(.seconds($0)) } },
+    ) { quantity($0, ["k": 1 << 10, "M": 1 << 20, "G": 1 << 30]) },
     EnvironmentVariable(rotationKeep, \.rotation.keep, otherwise: "not a number of files") {
       Int($0).flatMap { $0 < 0 ? nil : $0 }
     },
@@ -145,7 +142,7 @@ extension Tap.Configuration {
   }
 
   fileprivate var rotation: LogRotation {
-    get { logging.rotation ?? LogRotation() }
+    get { logging.rotation ?? LogRotation(maximumSize: .max) }
     set { logging.rotation = newValue }
   }
 }

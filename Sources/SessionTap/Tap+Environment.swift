@@ -30,10 +30,9 @@ extension Tap.Configuration {
         taken.append(.init(variable: variable, value: value))
       }
     }
-    if let rotation = logging.rotation, rotation.maximumSize == nil, rotation.interval == nil {
+    if let rotation = logging.rotation, rotation.maximumSize == .max {
       warn(
-        EnvironmentVariable.rotationKeep, "\(rotation.keep)",
-        "which has no effect without a size or an interval")
+        EnvironmentVariable.rotationKeep, "\(rotation.keep)", "which has no effect without a size")
       logging.rotation = nil
       taken.removeAll { $0.variable.name == EnvironmentVariable.rotationKeep }
     }

@@ -27,7 +27,7 @@ extension RequestLog {
     /// not for all users. Only the nine lowest bits are used. The owner may always write, to reopen it.
     public var filePermissions = 0o640
     /// When the log rotates its file itself. `nil` by default: `logrotate` can do it, without a signal. At
-    /// its next batch the log notices that the file was moved or replaced.
+    /// its next batch the log notices that the file was moved, replaced or truncated.
     public var rotation: LogRotation?
     /// How long a line may stay in the system's memory before `fsync`: a loss of power takes no older lines.
     /// `nil` by default: the system decides, usually within half a minute. With 0 or less, after each batch.

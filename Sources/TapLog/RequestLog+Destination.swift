@@ -58,7 +58,7 @@ extension RequestLog {
     public init(arrayLiteral elements: Destination...) { self.init(elements) }
 
     /// Appends to a file, which is made if it does not exist; its directory must exist. Lines are written
-    /// whole (`O_APPEND`, one call per batch), so that two processes may share a file.
+    /// whole (`O_APPEND`, one call per batch).
     ///
     /// The path may be a FIFO, whose reader may come later while lines wait, or a character device such as
     /// `/dev/null`. The start refuses directories, Unix sockets and block devices.

@@ -42,7 +42,7 @@ public struct RequestLogError: Error, Sendable, CustomStringConvertible {
       switch failure {
       case .denied:
         "let this process's user write to the file and search its directory, or choose another path"
-      case .missing where System.isFolder(RotatedFiles.folder(of: path)):
+      case .missing where System.isFolder(FilePath.folder(of: path)):
         "no file can be made in that directory, choose a path in another"
       case .missing: "make the directory first, or choose another path"
       case .isDirectory: "name a file in that directory"

@@ -9,7 +9,7 @@ struct Soak {
   let threads: Int
   /// Lines a second of all threads together, or as fast as they can.
   let rate: Double?
-  /// Where the log moves its own file aside, in bytes. It compresses the old ones.
+  /// Where the log moves its own file aside, in bytes.
   var rotationSize: Int?
   /// Whether few lines find room, and none is waited for.
   var starves = false
@@ -18,7 +18,7 @@ struct Soak {
 
   func run() throws {
     var configuration = RequestLog.Configuration()
-    configuration.rotation = rotationSize.map { LogRotation(maximumSize: $0, keep: 10_000, compresses: true) }
+    configuration.rotation = rotationSize.map { LogRotation(maximumSize: $0, keep: 10_000) }
     if starves { configuration.queueLineLimit = 1_000 }
     configuration.synchronizationInterval = synchronizationInterval
     let log = try RequestLog(to: .file(path), configuration: configuration)

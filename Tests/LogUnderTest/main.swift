@@ -4,7 +4,7 @@ import TapLog
 /// A log in a process of its own, for the checks that kill, starve or outlast one. See the scripts that call
 /// it.
 ///
-///     log-under-test soak PATH LINES THREADS [PER-SECOND [ROTATION-SIZE]]
+///     log-under-test soak PATH LINES THREADS [PER-SECOND]
 ///                                                   numbered lines, none lost but what is counted
 ///     log-under-test fuzz LINES SEED                random observations, to standard output
 ///     log-under-test until-killed PATH              numbered lines for ever
@@ -14,11 +14,10 @@ import TapLog
 ///     log-under-test examples PATH                  a few lines of every kind
 let arguments = Array(CommandLine.arguments.dropFirst())
 switch (arguments.first, arguments.count) {
-case ("soak", 4...6):
+case ("soak", 4...5):
   let (lines, threads) = (Int(arguments[2]) ?? 0, max(1, Int(arguments[3]) ?? 1))
   let rate = arguments.count > 4 ? Double(arguments[4]) : nil
-  let rotationSize = arguments.count > 5 ? Int(arguments[5]) : nil
-  try Soak(path: arguments[1], lines: lines, threads: threads, rate: rate, rotationSize: rotationSize).run()
+  try Soak(path: arguments[1], lines: lines, threads: threads, rate: rate).run()
 case ("fuzz", 3): try Fuzz(lines: Int(arguments[1]) ?? 0, seed: UInt64(arguments[2]) ?? 0).run()
 case ("until-killed", 2): try UntilKilled(path: arguments[1]).run()
 case ("starve", 4):

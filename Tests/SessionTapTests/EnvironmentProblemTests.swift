@@ -11,7 +11,6 @@ import TestSupport
     ("SESSION_TAP_ALLOW_NETWORK", "true", "neither 1 nor 0"),
     ("SESSION_TAP_SERVE_LOG", "2", "neither 1 nor 0"),
     ("SESSION_TAP_LOG_ROTATION_SIZE", "0", "not a number of bytes above 0, such as 100M"),
-    ("SESSION_TAP_LOG_ROTATION_INTERVAL", "0", "not a time of a second or more, such as 1d"),
     ("SESSION_TAP_LOG_ROTATION_KEEP", "-1", "not a number of files"),
   ])
   func `a value that is none is named with what would be one`(name: String, value: String, problem: String) {

@@ -104,13 +104,12 @@ import TestSupport
 
   @Test func `rotation, whether the log is served, credentials and methods come from variables`() {
     let configuration = Tap.Configuration(environment: [
-      "SESSION_TAP_LOG_ROTATION_SIZE": "100M", "SESSION_TAP_LOG_ROTATION_INTERVAL": "1d",
-      "SESSION_TAP_LOG_ROTATION_KEEP": "0", "SESSION_TAP_SERVE_LOG": "1",
+      "SESSION_TAP_LOG_ROTATION_SIZE": "100M", "SESSION_TAP_LOG_ROTATION_KEEP": "0",
+      "SESSION_TAP_SERVE_LOG": "1",
       "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS": "GET, PURGE",
       "SESSION_TAP_BEARER_TOKEN_FILE": "/run/tokens", "SESSION_TAP_BASIC_PASSWORD_FILE": "/run/passwords",
     ])
     #expect(configuration.logging.rotation?.maximumSize == 100 << 20)
-    #expect(configuration.logging.rotation?.interval == .seconds(86_400))
     #expect(configuration.logging.rotation?.keep == 0)
     #expect(configuration.servesLog)
     #expect(configuration.knownMethods == ["GET", "PURGE"])
@@ -121,17 +120,11 @@ import TestSupport
       let configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG_ROTATION_SIZE": size])
       #expect(configuration.logging.rotation?.maximumSize == bytes)
     }
-    for (interval, seconds) in [("90", 90), ("2s", 2), ("3m", 180), ("4h", 14_400)] {
-      let configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG_ROTATION_INTERVAL": interval])
-      #expect(configuration.logging.rotation?.interval == .seconds(seconds))
-    }
   }
 
   @Test(arguments: [
     ("SIZE", "0"), ("SIZE", "-1"), ("SIZE", "1T"), ("SIZE", "M"), ("SIZE", "9223372036854775807k"),
-    ("INTERVAL", "0"), ("INTERVAL", "1.5"), ("INTERVAL", "9223372036854775807d"), ("KEEP", "-1"),
-    ("KEEP", "5k"), ("KEEP", "5"), ("SIZE", "1K"), ("SIZE", "1 M"), ("SIZE", "0G"), ("INTERVAL", "1M"),
-    ("INTERVAL", "s"), ("INTERVAL", "1 d"),
+    ("KEEP", "-1"), ("KEEP", "5k"), ("KEEP", "5"), ("SIZE", "1K"), ("SIZE", "1 M"), ("SIZE", "0G"),
   ])
   func `a rotation that is none, or has no condition, is left alone and named`(name: String, value: String) {
     let name = "SESSION_TAP_LOG_ROTATION_\(name)"
@@ -170,7 +163,7 @@ import TestSupport
     ("SESSION_TAP_BEARER_TOKEN_FILE", "/a"), ("SESSION_TAP_BASIC_PASSWORD_FILE", "/a"),
     ("SESSION_TAP_LOG", "/a"),
     ("SESSION_TAP_LOG", "stderr"), ("SESSION_TAP_LOG", "off"), ("SESSION_TAP_LOG_ROTATION_SIZE", "1"),
-    ("SESSION_TAP_LOG_ROTATION_INTERVAL", "1"), ("SESSION_TAP_SERVE_LOG", "0"),
+    ("SESSION_TAP_SERVE_LOG", "0"),
   ])
   func `a variable whose setting the code sets is ignored, and named`(name: String, value: String) throws {
     var configuration = Tap.Configuration(environment: [name: value])

@@ -47,6 +47,11 @@ final class CollectingSink: LogSink {
   func close() { state.withLock { $0.isClosed = true } }
 }
 
+extension String {
+  /// The message in a line.
+  var message: String { String(firstMatch(of: /"message":"([^"]*)"/)?.1 ?? "") }
+}
+
 /// The lines that a log writes for these requests.
 func lines(
   of observations: RequestObservation..., configuration: RequestLog.Configuration = .init()

@@ -132,13 +132,6 @@ extension System {
   /// Closes a descriptor. Not repeated after EINTR: on Linux the descriptor is gone by then.
   package static func close(_ descriptor: Int32) { _ = TapLibc.close(descriptor) }
 
-  /// Reads once. Gives 0 at the end of the file.
-  package static func read(
-    _ descriptor: Int32, into memory: UnsafeMutableRawBufferPointer
-  ) throws(Failure) -> Int {
-    try uninterrupted { TapLibc.read(descriptor, memory.baseAddress, memory.count) }
-  }
-
   package static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(Failure) -> Int {
     try uninterrupted { TapLibc.write(descriptor, bytes.baseAddress, bytes.count) }
   }
@@ -160,8 +153,6 @@ extension System {
     private let device: UInt64
     private let inode: UInt64
     package let size: Int
-    /// When it was last written to, in nanoseconds since 1970.
-    package let modified: Int64
     /// Who may read, write and execute it: nine bits.
     package let permissions: Int
     package let kind: Kind
@@ -172,12 +163,6 @@ extension System {
       device = UInt64(truncatingIfNeeded: status.st_dev)
       inode = UInt64(truncatingIfNeeded: status.st_ino)
       size = Int(truncatingIfNeeded: status.st_size)
-      #if canImport(Darwin)
-        let time = status.st_mtimespec
-      #else
-        let time = status.st_mtim
-      #endif
-      modified = Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
       permissions = Int(status.st_mode & 0o777)
       kind =
         switch status.st_mode & S_IFMT {
@@ -261,11 +246,6 @@ extension System {
     return pread(descriptor, &byte, 1, off_t(file.size - 1)) == 1 ? byte : nil
   }
 
-  /// Waits for the writes to a file that are going on, in any process. Linux writes under the lock of the
-  /// inode, and takes the same lock to change the owner, also where nothing is changed (`chown_common` in
-  /// its `fs/open.c`).
-  package static func waitForWrites(to descriptor: Int32) { _ = fchown(descriptor, uid_t.max, gid_t.max) }
-
   /// Makes what has been written survive a loss of power.
   package static func synchronize(_ descriptor: Int32) throws(Failure) {
     _ = try uninterrupted { Int(fsync(descriptor)) }
@@ -274,23 +254,6 @@ extension System {
   package static func setPermissions(_ permissions: Int, of descriptor: Int32) {
     _ = fchmod(descriptor, mode_t(truncatingIfNeeded: permissions))
   }
-
-  /// Sets when a file was last written to, which its owner may.
-  package static func setModified(_ nanoseconds: Int64, of descriptor: Int32) {
-    let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
-    // The time of the last access stays.
-    let times = [
-      timespec(tv_sec: 0, tv_nsec: utimeOmit), timespec(tv_sec: time_t(seconds), tv_nsec: Int(rest)),
-    ]
-    _ = futimens(descriptor, times)
-  }
-
-  /// `UTIME_OMIT` of `sys/stat.h`, a macro that is not imported.
-  #if canImport(Darwin)
-    private static let utimeOmit = -2
-  #else
-    private static let utimeOmit = (1 << 30) - 2
-  #endif
 
   package static func rename(_ path: String, to newPath: String) throws(Failure) {
     _ = try uninterrupted { Int(TapLibc.rename(path, newPath)) }
@@ -301,12 +264,6 @@ extension System {
   /// Removes a file. `missing` if there is none.
   package static func unlink(_ path: String) throws(Failure) {
     _ = try uninterrupted { Int(TapLibc.unlink(path)) }
-  }
-
-  /// Locks a file against others that lock it too, or with them against one that wants it for itself, for as
-  /// long as the descriptor is open. Does not block. A file system without locks gives every lock.
-  package static func lock(_ descriptor: Int32, isShared: Bool = false) -> Bool {
-    flock(descriptor, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 || errno != EWOULDBLOCK
   }
 
   /// The names in a folder but for `.` and `..`, in no order.

@@ -70,8 +70,7 @@ extension ExtremeTrial {
       }
     }
     return rotate("maximumSize") { LogRotation(maximumSize: $0) }
-      + rotate("interval") { LogRotation(interval: $0) }
-      + rotate("keep") { LogRotation(maximumSize: 1, keep: $0, compresses: true) }
+      + rotate("keep") { LogRotation(maximumSize: 1, keep: $0) }
   }
 
   static var logQueries: [Self] {

@@ -103,13 +103,13 @@ import TestSupport
   @Test func `is said once for each kind of fault, and once when it has ended`() async throws {
     let result = await #expect(processExitsWith: .exitCode(7), observing: [\.standardErrorContent]) {
       let faults = LogFaults(of: "here")
-      let kinds: [LogFaults.Kind] = [.lines, .rotation, .oldFiles, .compression, .synchronization]
+      let kinds: [LogFaults.Kind] = [.lines, .rotation, .oldFiles, .synchronization]
       for _ in 0..<2 {
         for kind in kinds + kinds { faults.failed(kind, "why") }
         for kind in kinds + kinds { faults.works(kind) }
       }
       LogFaults(of: "quiet", isQuiet: true).failed(.lines, "why")
-      exit(faults.count == 20 ? 7 : 1)
+      exit(faults.count == 16 ? 7 : 1)
     }
     let said = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
       .split(separator: "\n").map(String.init).filter { $0.hasPrefix("session-tap: ") }
@@ -118,11 +118,9 @@ import TestSupport
       "the log here takes no lines: why. Lines that are lost are counted",
       "the log here cannot be rotated, and grows: why; \(remedy)",
       "the old files of the log here cannot be removed, and grow in number: why; \(remedy)",
-      "the old files of the log here cannot be compressed: why; \(remedy)",
       "the log here cannot be synchronized: why. A loss of power may take lines",
       "the log here takes lines again", "the log here is rotated again",
-      "the old files of the log here are removed again",
-      "the old files of the log here are compressed again", "the log here is synchronized again",
+      "the old files of the log here are removed again", "the log here is synchronized again",
     ].map { "session-tap: " + $0 }
     #expect(said == expected + expected)
   }

@@ -23,7 +23,7 @@ extension LogOutput {
 }
 
 /// The result of one write to a ``LogOutput``.
-struct LogOutputResult {
+struct LogOutputResult: Equatable {
   var written: Tally<LogSeverity> = [:]
   var bytes = 0
   var dropped: UInt64 = 0

@@ -8,8 +8,6 @@ struct FileOutput: LogOutput {
   private let synchronizationInterval: Duration?
   private let faults: LogFaults
   private var file: OpenFile?
-  /// The old files beside the one at the end of the path's links.
-  private var rotated: RotatedFiles?
   /// Those of the next file: of the last one, or of the configuration for the first.
   private var permissions: (Int, areExact: Bool)
   /// The end of the wait for a file at the path.
@@ -33,8 +31,7 @@ struct FileOutput: LogOutput {
     (self.path, self.faults, rotation) = (System.absolute(path), faults, configuration.rotation)
     synchronizationInterval = configuration.synchronizationInterval
     permissions = (configuration.filePermissions & 0o777 | 0o200, areExact: false)
-    rotated = rotatedFiles
-    if rotated?.hasTooLongNames == true {
+    if rotation != nil, RotatedFiles(ofLogAt: path)?.hasTooLongNames == true {
       throw refusal("no room in the name for what rotation adds to it; choose a shorter one")
     }
     do {
@@ -83,41 +80,32 @@ struct FileOutput: LogOutput {
     guard let rotation, let file, file.kind == .regular else { return .max }
     // The rest of a line stays with its beginning.
     if batch.takenOfFirst > 0 { return batch.firstLength }
-    let (now, next) = (Timestamp.now, batch.firstLength)
-    let left = rotation.capacity(
-      size: file.size, modified: file.modified, now: now.nanosecondsSinceEpoch, next: next)
-    if let left { return left }
-    rotate(file, at: now)
-    return max(next, rotation.maximumSize ?? .max)
+    let next = batch.firstLength
+    if let left = rotation.capacity(size: file.size, next: next) { return left }
+    rotate(file, by: rotation)
+    return max(next, rotation.maximumSize)
   }
 
   /// Moves the file aside and opens the next one. If either fails, the old one goes on.
-  private mutating func rotate(_ file: OpenFile, at time: Timestamp) {
-    let current = rotatedFiles
-    if current?.path != rotated?.path { rotated = current }
-    guard let rotated else { return }
+  private mutating func rotate(_ file: OpenFile, by rotation: LogRotation) {
+    guard let old = RotatedFiles(ofLogAt: path) else { return }
     synchronize()
     faults.attempt(.rotation) { () throws(System.Failure) in
-      guard try rotated.move(file, at: time) else { return }
+      let newest = try old.moveLog(at: .now)
       keepPermissions()
       try open()
       file.close()
-      rotated.tidy()
+      faults.attempt(.oldFiles) { () throws(System.Failure) in
+        try old.removeExcess(by: rotation, newest: newest)
+      }
     }
   }
 
-  /// `nil` without rotation, and where a link leads to what a process has open: this file is not the log's to
-  /// move.
-  private var rotatedFiles: RotatedFiles? {
-    guard let rotation, let target = RotatedFiles.target(of: path) else { return nil }
-    return RotatedFiles(path: target, rotation, isDurable: synchronizationInterval != nil, faults)
-  }
-
   private mutating func open() throws(System.Failure) {
-    let next = try OpenFile.open(path, permissions: permissions.0, areExact: permissions.areExact)
+    let next = try OpenFile(path, permissions: permissions.0, areExact: permissions.areExact)
     file = next
-    if synchronizationInterval != nil, next.kind == .regular, let target = RotatedFiles.target(of: path) {
-      faults.synchronize(folder: RotatedFiles.folder(of: target))
+    if synchronizationInterval != nil, next.kind == .regular, let target = FilePath.target(of: path) {
+      faults.synchronize(folder: FilePath.folder(of: target))
     }
   }
 
@@ -126,8 +114,7 @@ struct FileOutput: LogOutput {
   private mutating func leaveStaleFile(_ batch: inout LineBuffer) -> UInt64 {
     guard let size = file?.size else { return 0 }
     let isCurrent = file?.refresh(at: path) == true
-    // The rest of a line that began elsewhere, or that another process has written behind, makes no sense
-    // here.
+    // Drops the rest of a line whose start is in another file, or was truncated away.
     let isChanged = !isCurrent || file?.kind == .regular && file?.size != size
     let isTorn = batch.takenOfFirst > 0 && isChanged
     if isTorn { batch.removeFirst() }

@@ -62,14 +62,14 @@ import TestSupport
     for path in [String(repeating: "x", count: 1 << 20), folder(String(repeating: "x", count: 256))] {
       #expect(try refusal(.file(path)).contains("File name too long; choose a shorter path"))
     }
-    // A name has 255 bytes, of which a stamp, ".gz.part" and a dot take 32.
-    let path = folder(String(repeating: "x", count: 224))
+    // A name has 255 bytes, of which a stamp and a dot take 24.
+    let path = folder(String(repeating: "x", count: 232))
     let rotation = LogRotation(maximumSize: 1)
     let text = try refusal(.file(path), rotation: rotation)
     #expect(text.hasSuffix(": no room in the name for what rotation adds to it; choose a shorter one"))
     #expect(!FileManager.default.fileExists(atPath: path))
     #expect(try RequestLog(to: .file(path)).shutdown())
-    let shorter = RequestLog.Destination.file(folder(String(repeating: "y", count: 223)))
+    let shorter = RequestLog.Destination.file(folder(String(repeating: "y", count: 231)))
     let log = try RequestLog(to: shorter, configuration: with(.init()) { $0.rotation = rotation })
     #expect(log.shutdown())
   }
@@ -82,7 +82,7 @@ import TestSupport
     #expect(
       try refusal(.file(folder("disk"))).contains(
         "it is a block device; choose a path where this process can append"))
-    #expect(OpenDescriptors.of(folder("disk")).isEmpty)
+    #expect(LogFolder.descriptors(of: folder("disk")).isEmpty)
   }
 
   @Test(.enabled(if: getuid() == 0, "only root makes the file of a device"))

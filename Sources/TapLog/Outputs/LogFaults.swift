@@ -11,7 +11,6 @@ final class LogFaults: Sendable {
     case rotation
     /// Old files cannot be listed or removed.
     case oldFiles
-    case compression
     /// What was written cannot be made durable.
     case synchronization
   }
@@ -42,7 +41,6 @@ final class LogFaults: Sendable {
     case .lines: say("\(log) takes no lines: \(reason). Lines that are lost are counted")
     case .rotation: say("\(log) cannot be rotated, and grows: \(reason); \(remedy)")
     case .oldFiles: say("the old files of \(log) cannot be removed, and grow in number: \(reason); \(remedy)")
-    case .compression: say("the old files of \(log) cannot be compressed: \(reason); \(remedy)")
     case .synchronization: say("\(log) cannot be synchronized: \(reason). A loss of power may take lines")
     }
   }
@@ -53,7 +51,6 @@ final class LogFaults: Sendable {
     case .lines: say("\(log) takes lines again")
     case .rotation: say("\(log) is rotated again")
     case .oldFiles: say("the old files of \(log) are removed again")
-    case .compression: say("the old files of \(log) are compressed again")
     case .synchronization: say("\(log) is synchronized again")
     }
   }

@@ -1,0 +1,64 @@
+import TapCore
+
+/// The old files of a log: their names, and their number.
+struct RotatedFiles {
+  /// The path of the log's file, which is no link.
+  private let path: String
+  private let folder: String
+  /// What the names of old files begin with, before their stamps.
+  private let prefix: String
+
+  /// - Parameter path: That of the log. `nil` if it leads to what a process has open, which is not the log's to
+  ///   move.
+  init?(ofLogAt path: String) {
+    guard let target = FilePath.target(of: path) else { return nil }
+    self.path = target
+    folder = FilePath.folder(of: target)
+    prefix = target.dropFirst(target.contains("/") ? folder.count : 0) + "."
+  }
+
+  /// Whether the names of old files are longer than the file system allows, which the file's own may not be.
+  var hasTooLongNames: Bool { System.failure(ofPath: oldPath(Self.stamp(0))) == .nameTooLong }
+
+  /// Moves the log's file aside, and gives the stamp of its new name: the time, or the next free microsecond.
+  func moveLog(at time: Timestamp) throws(System.Failure) -> String {
+    var microsecond = time.nanosecondsSinceEpoch / 1_000
+    while (try? System.status(ofLinkAtPath: oldPath(Self.stamp(microsecond)))) != nil { microsecond += 1 }
+    let stamp = Self.stamp(microsecond)
+    try System.rename(path, to: oldPath(stamp))
+    return stamp
+  }
+
+  /// Removes the old files that are in excess. Throws the last failure, after all of them.
+  func removeExcess(by rotation: LogRotation, newest: String) throws(System.Failure) {
+    let stamps = try System.names(inFolder: folder).compactMap { stamp(ofOldFile: $0) }
+    var failure: System.Failure?
+    for stamp in rotation.excess(of: stamps, newest: newest) {
+      do throws(System.Failure) { try System.unlink(oldPath(stamp)) } catch {
+        if error != .missing { failure = error }
+      }
+    }
+    if let failure { throw failure }
+  }
+
+  /// The stamp in a name that ``moveLog(at:)`` has made. `nil` for any other file of the folder, none of which
+  /// may be removed.
+  private func stamp(ofOldFile name: String) -> String? {
+    guard name.hasPrefix(prefix) else { return nil }
+    let stamp = String(name.dropFirst(prefix.count))
+    let shape = stamp.utf8.map { $0.isASCIIDigit ? UInt8(ascii: "0") : $0 }
+    guard shape.elementsEqual("00000000T000000.000000Z".utf8) else { return nil }
+    return (try? System.status(ofLinkAtPath: oldPath(stamp)))?.kind == .regular ? stamp : nil
+  }
+
+  private func oldPath(_ stamp: String) -> String { folder + prefix + stamp }
+
+  /// `20261121T093000.123456Z`: as the timestamps of the lines, without punctuation that some file systems
+  /// refuse.
+  private static func stamp(_ microsecond: Int64) -> String {
+    let (nanoseconds, overflow) = microsecond.multipliedReportingOverflow(by: 1_000)
+    let time = Timestamp(nanosecondsSinceEpoch: overflow ? .max : nanoseconds)
+    let text = LineWriter.bytes(capacity: 32) { $0.timestamp(time) }
+    return String(decoding: text.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: ":") }, as: UTF8.self)
+  }
+}

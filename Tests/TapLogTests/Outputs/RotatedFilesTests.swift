@@ -1,0 +1,76 @@
+import TestSupport
+
+@testable import TapLog
+
+@Suite(.needs(.thread)) struct RotatedFilesTests {
+  @Test func `have the time in their names, or the next microsecond that no other has`() throws {
+    let folder = try TemporaryFolder()
+    let prefix = "requests.jsonl.20261121T093000.12345"
+    let taken = [prefix + "6Z", prefix + "7Z"]
+    for name in taken + ["requests.jsonl"] { try folder.write("x", to: name) }
+    let files = try #require(RotatedFiles(ofLogAt: folder("requests.jsonl")))
+    let time = Timestamp(nanosecondsSinceEpoch: 1_795_253_400_123_456_789)
+    #expect(try files.moveLog(at: time) == "20261121T093000.123458Z")
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    #expect(names == taken + [prefix + "8Z"])
+  }
+
+  @Test func `are as large as they may be, and no line is lost or torn`() throws {
+    let (folder, log) = try RequestLog.inFolder { $0.rotation = LogRotation(maximumSize: 10_000, keep: 999) }
+    for index in 0..<1_000 { log.log(.info, "\(index)") }
+    #expect(log.shutdown())
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    let files = try (names.dropFirst() + names.prefix(1)).map { try folder.lines($0) }
+    #expect(files.count >= 8 && files.allSatisfy { $0.reduce(0) { $0 + $1.utf8.count + 1 } <= 10_000 })
+    #expect(files.joined().map(\.message) == (0..<1_000).map { "\($0)" })
+  }
+
+  @Test func `are kept as many as are set, and other files are left alone`() throws {
+    let others = [
+      "other", "requests.jsonl.1", "requests.jsonl.20200101T093000.000000Z.gz",
+      "requests.jsonl.20200102T093000.000000Z", "requests.jsonl.20200103T093000.000000Z",
+    ]
+    let log = try LogFolder(rotation: LogRotation(maximumSize: 1, keep: 3)) { folder in
+      for number in 1...2 { _ = try LogFolder.oldFile(number, in: folder) }
+      for name in others.prefix(3) { try folder.write("other\n", to: name) }
+      // Neither is a file of the log, though it has such a name.
+      try folder.makeFolder(others[3])
+      try folder.link(others[4], to: "other")
+    }
+    var counts: [Int] = []
+    for number in 0..<5 {
+      try log.write("\(number)")
+      counts.append(try log.names().count - 1 - others.count)
+    }
+    #expect(counts == [2, 3, 3, 3, 3])
+    let names = try log.names()
+    let old = names.filter { $0 != "requests.jsonl" && !others.contains($0) }
+    #expect(try old.map { try log.folder.lines($0) } == [["1"], ["2"], ["3"]])
+    #expect(Set(others).isSubset(of: names) && log.faults.count == 0)
+    #expect(try log.folder.lines("other") == ["other"])
+  }
+
+  @Test func `count as the oldest if their stamps are of the future: the clock was ahead then`() throws {
+    let log = try LogFolder(rotation: LogRotation(maximumSize: 1, keep: 3)) { folder in
+      for number in 1...3 { _ = try LogFolder.oldFile(number, in: folder, year: 2262) }
+    }
+    try log.write("1", "2", "3")
+    #expect(try log.files() == [["1"], ["2"], ["old"], ["3"]])
+    #expect(try log.names().last?.contains(".22620101T093003.") == true)
+  }
+
+  @Test func `are followed by one with their permissions, to which its owner may write`() throws {
+    for (mode, expected) in [(0o600, 0o600), (0o646, 0o646), (0o440, 0o640)] as [(mode_t, UInt32)] {
+      let log = try LogFolder(rotation: LogRotation(maximumSize: 1)) {
+        try $0.write("old\n", to: "requests.jsonl")
+      }
+      try #require(chmod(log.path, mode) == 0)
+      try log.write("1")
+      // After one that is moved away by another process, too.
+      try log.folder.move("requests.jsonl", to: "moved")
+      try log.write("2")
+      let modes = ["moved", "requests.jsonl"].map { log.folder.mode(of: $0) }
+      #expect(modes == [expected, expected])
+    }
+  }
+}

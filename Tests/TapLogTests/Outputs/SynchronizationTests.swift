@@ -1,0 +1,72 @@
+import TestSupport
+
+@testable import TapLog
+
+@Suite(.needs(.thread)) struct SynchronizationTests {
+  @Test func `is due an interval after the first write, and then not before another one`() throws {
+    let log = try LogFolder(synchronizationInterval: .seconds(10))
+    #expect(log.output.maintain(now: Instant.now) == .never)
+    let before = Instant.now
+    try log.write("1")
+    let due = log.output.maintain(now: before)
+    #expect((before.advanced(by: .seconds(10))...Instant.now.advanced(by: .seconds(10))).contains(due))
+    try log.write("2")
+    #expect([before, due, before].map { log.output.maintain(now: $0) } == [due, .never, .never])
+    try log.write("3")
+    log.output.flush()
+    #expect(log.output.maintain(now: before) == .never)
+    // Before a file is left, too.
+    try log.write("4")
+    log.output.close()
+    #expect(log.output.maintain(now: before) == .never)
+  }
+
+  /// The kernel lets it be written to and refuses to synchronize it, so that each attempt is counted. It
+  /// refuses the folder, too, which is no fault.
+  private static let refusing = "/proc/self/comm"
+  private static var isRefused: Bool {
+    let descriptor = open(refusing, O_WRONLY | O_CLOEXEC)
+    defer { close(descriptor) }
+    return descriptor >= 0 && fsync(descriptor) != 0 && errno == EINVAL
+  }
+
+  @Test(.enabled(if: SynchronizationTests.isRefused, "no file refuses it"))
+  func `is asked of the system by a flush, when it is due, and before a file is left`() async {
+    await #expect(processExitsWith: .success) {
+      let log = try LogFolder(Self.refusing, synchronizationInterval: .seconds(10))
+      var counts: [UInt64] = []
+      func count() { counts.append(log.faults.count) }
+      log.output.flush()
+      count()
+      try log.write("a")
+      count()
+      for _ in 0..<2 {
+        log.output.flush()
+        count()
+      }
+      try log.write("b")
+      #expect(log.output.maintain(now: .never) == .never)
+      count()
+      try log.write("c")
+      log.output.close()
+      count()
+      #expect(counts == [0, 0, 1, 1, 2, 3])
+    }
+  }
+
+  @Test func `leaves no descriptor of the folder behind`() async {
+    await #expect(processExitsWith: .success) {
+      let counts = try (0..<3).map { _ in
+        try LogFolder(synchronizationInterval: .seconds(1)).write("line")
+        return try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+      }
+      #expect(Set(counts).count == 1)
+    }
+  }
+
+  @Test func `is left to the system unless asked for`() throws {
+    let log = try LogFolder()
+    try log.write("line")
+    #expect(log.output.maintain(now: .never) == .never)
+  }
+}
