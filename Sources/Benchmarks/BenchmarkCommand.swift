@@ -84,7 +84,7 @@ enum AllBenchmarks {
     .expositionText1000,
     .expositionTextInstructions,
     .expositionScaling,
-    .scrapeUnderWay, .underWayBytes,
+    .scrapeActive, .activeBytes,
     .pageHistorySample,
     .tapsLast, .tapsLastMedian, .tapsLastProcessor, .tapsResident, .tapsLeft,
     .logEncode,

@@ -10,14 +10,13 @@ extension Benchmark {
   private static func milliseconds(historyStart: Instant?) throws -> Double {
     let metrics = try RequestMetrics(.outbound, historyStart: historyStart)
     let requests = manySeries
-    for request in requests { metrics.end(request, metrics.begin(request.request)) }
+    for request in requests { metrics.record(request) }
     return requests.withUnsafeBufferPointer { requests in
       Stopwatch.nanoseconds(per: 1) {
         for index in 0..<requestCount {
-          let request = requests[index % requests.count]
-          metrics.end(request, metrics.begin(request.request))
+          metrics.record(requests[index % requests.count])
         }
-        _ = metrics.history(at: .now)
+        _ = metrics.withLock { $0.history(at: .now) }
       }
     } / 1e6
   }

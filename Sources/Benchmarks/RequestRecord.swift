@@ -8,11 +8,11 @@ extension Benchmark {
     value: {
       let metrics = try RequestMetrics(.outbound)
       let observations = RequestSamples.observations
-      for observation in observations { record(observation, in: metrics) }
+      for observation in observations { metrics.record(observation) }
       // A caller has its observation at hand: to take it out of an array would copy it.
       return observations.withUnsafeBufferPointer { observations in
         Stopwatch.nanoseconds(per: operations) {
-          for index in 0..<operations { record(observations[index & 1_023], in: metrics) }
+          for index in 0..<operations { metrics.record(observations[index & 1_023]) }
         }
       }
     },
@@ -27,19 +27,21 @@ extension Benchmark {
 
   private static func percentile(of observations: [RequestObservation]) throws -> Double {
     let metrics = try RequestMetrics(.outbound)
-    for observation in observations.prefix(10_000) { record(observation, in: metrics) }
+    for observation in observations.prefix(10_000) { metrics.record(observation) }
     let times = observations.withUnsafeBufferPointer { observations in
       (0..<100_000).map { index in
-        Stopwatch.nanoseconds(per: 1) { record(observations[index % observations.count], in: metrics) }
+        Stopwatch.nanoseconds(per: 1) { metrics.record(observations[index % observations.count]) }
       }
     }
     return times.sorted()[99_000]
   }
 
   private static let operations = 200_000
+}
 
-  private static func record(_ observation: RequestObservation, in metrics: RequestMetrics) {
-    metrics.end(observation, metrics.begin(observation.request))
+extension RequestMetrics {
+  func record(_ observation: RequestObservation) {
+    withLock { $0.end(observation, $0.begin(observation.request)) }
   }
 }
 
@@ -90,7 +92,7 @@ struct DrainedRequests {
   }
 
   private func record(_ observation: RequestObservation) {
-    metrics.end(observation, metrics.begin(observation.request))
+    metrics.record(observation)
     log.requestEnded(observation)
   }
 }

@@ -16,7 +16,7 @@ struct DemoTraffic: Sendable {
       })
   }
 
-  /// Makes requests until the task is cancelled or so many are made, and waits for those under way.
+  /// Makes requests until the task is cancelled or so many are made, and waits for the active ones.
   func run(rate: Int, limit: Int?) async {
     let start = ContinuousClock.now
     let pages = hasFaults ? DemoPage.withFaults : DemoPage.withoutFaults

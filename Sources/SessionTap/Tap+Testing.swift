@@ -45,7 +45,7 @@ extension Tap {
   /// needs the processor alone, and up to 0.1 s for Foundation's queue, on which it looks at the oldest
   /// 1,000.
   ///
-  /// - Parameter age: How long a request must have been under way. All by default.
+  /// - Parameter age: How long a request must have been active. All by default.
   public func activeRequests(olderThan age: Duration = .zero) -> [RequestSnapshot] {
     recorder.activeRequests(olderThan: age)
   }

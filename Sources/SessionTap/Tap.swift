@@ -250,7 +250,7 @@ public final class Tap: Sendable {
     }
   }
 
-  /// Ends the observation, stops serving, and writes out the log. Requests under way are recorded up to this
+  /// Ends the observation, stops serving, and writes out the log. Active requests are recorded up to this
   /// call. The endpoint and the app's own observers get ``Configuration/shutdownTimeout``, and then the log
   /// does; the lines up to this call are written first. Further calls wait for the first.
   public func shutdown() async {
@@ -261,7 +261,7 @@ public final class Tap: Sendable {
     let deadline = Instant.now.advanced(by: limit)
     let served = Promise<Void>()
     Task {
-      // Behind a start that is under way.
+      // Behind a start that has not returned.
       listening.withLock { _ in }
       await endpoint?.shutdown(within: limit)
       served.fulfill(())

@@ -118,7 +118,7 @@ public final class Endpoint: Sendable {
     if case .running(_, let address) = phase.withLock({ $0 }) { address } else { nil }
   }
 
-  /// Stops accepting, closes idle connections, waits for the responses under way, bodies included, and closes
+  /// Stops accepting, closes idle connections, waits for the current responses, bodies included, and closes
   /// the remaining connections when the time is over. When this returns, the port is free. Does nothing
   /// unless it runs.
   ///

@@ -26,18 +26,19 @@ package final class PageWaits: Sendable {
 
   package func json(at now: Instant = .now) -> [UInt8] {
     answer.bytes(at: now) {
-      let overdue = recorder.waitingRequests(atMost: Self.limit, at: now)
-      let limits = zip(["made", "served"], overdue.limits).compactMap { side, limit in
+      let waiting = recorder.waitingRequests(atMost: Self.limit, at: now)
+      let limits = zip(["made", "served"], waiting.limits).compactMap { side, limit in
         limit.map { "\"\(side)\":\(Self.seconds($0))" }
       }
-      let oldest = overdue.oldest.map { start, request in
+      let oldest = waiting.oldest.map { request in
         let (microseconds, _) = request.start.nanosecondsSinceEpoch.flooredQuotientAndRemainder(by: 1_000)
-        return "{\"id\":\"\(start.nanoseconds)\",\"start_us\":\(microseconds),\"line\":\(line(request))}"
+        return
+          "{\"id\":\"\(request.begin.nanoseconds)\",\"start_us\":\(microseconds),\"line\":\(line(request))}"
       }
       return """
         {"limit_s":{\(limits.joined(separator: ","))},\
-        "held_s":\(Self.seconds(overdue.heldTime ?? .zero)),"count":\(overdue.count),\
-        "unstarted":\(overdue.unstartedCount),"oldest":\(JSONText.list(oldest))}
+        "held_s":\(Self.seconds(waiting.heldTime ?? .zero)),"count":\(waiting.count),\
+        "unstarted":\(waiting.unstartedCount),"oldest":\(JSONText.list(oldest))}
 
         """
     }

@@ -130,7 +130,7 @@ public final class URLSessionTap: Sendable {
   /// Whether a session is made for a tap's own requests, which are never observed.
   @TaskLocal package static var isMakingOwnSession = false
 
-  /// Ends the observation that ``install(on:client:)`` began. Requests under way are still recorded when they
+  /// Ends the observation that ``install(on:client:)`` began. Active requests are still recorded when they
   /// end. The same rule for other threads applies.
   public func uninstall(from session: URLSession) {
     let classes = session.configuration.protocolClasses ?? []
@@ -142,7 +142,7 @@ public final class URLSessionTap: Sendable {
     }
   }
 
-  /// Ends the observation. Requests that start later are not recorded; requests under way are, when they end.
+  /// Ends the observation. Requests that start later are not recorded; active requests are, when they end.
   /// Sessions with a patched configuration continue unobserved. Cannot be undone.
   public func stop() {
     state.withLock { $0.isStopped = true }

@@ -40,7 +40,7 @@ import TestSupport
     await tap.shutdown()
   }
 
-  @Test func `what is under way at the end has a line, the oldest first, and is counted`() async throws {
+  @Test func `what is active at the end has a line, the oldest first, and is counted`() async throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
     let tap = try Tap(.test(log: .file(path)))
@@ -181,7 +181,7 @@ import TestSupport
 
   private static let exiting = Mutex<Tap?>(nil)
 
-  /// libcurl registers the end of OpenSSL with atexit(3). Behind it a transfer that is under way can end the
+  /// libcurl registers the end of OpenSSL with atexit(3). Behind it a transfer that is active can end the
   /// process, so the tap takes no time there.
   @Test func `at an exit the log is written before libcurl ends`() async {
     await #expect(processExitsWith: .exitCode(7)) {

@@ -3,7 +3,7 @@ import TestSupport
 
 /// Makes requests at a steady rate, whatever becomes of those before, and counts their ends.
 final class SoakLoad: Sendable {
-  /// So many may be under way at most: what is due beyond that waits.
+  /// So many may be active at most: what is due beyond that waits.
   private static let inFlightLimit = 512
   private let places = DispatchSemaphore(value: 0)
 

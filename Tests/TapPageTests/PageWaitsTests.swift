@@ -95,13 +95,13 @@ struct PageWaitsTests {
 
       // What moves does not hang; what is exempt is not there.
       try await browser.wait(
-        "/^1 more request under way for over 5\\u00a0s: GET \\/downloads\\/{id}, 200, .+ received$/.test($('more-waits-words').textContent)"
+        "/^1 more request active for over 5\\u00a0s: GET \\/downloads\\/{id}, 200, .+ received$/.test($('more-waits-words').textContent)"
       )
       try await browser.point(at: "#more-waits-words")
       try await browser.wait("$('more-waits').checkVisibility()")
       let progress = try await browser.rows("more-waits")
       #expect(
-        progress.count == 1 && progress[0].hasPrefix("is under way|GET /downloads/19|payments|\(host)|"))
+        progress.count == 1 && progress[0].hasPrefix("is active|GET /downloads/19|payments|\(host)|"))
       let before = try await browser.evaluate("$('more-waits').rows[0].cells[6].textContent")
       try await browser.wait("$('more-waits').rows[0].cells[6].textContent !== '\(before)'")
 
@@ -155,7 +155,7 @@ struct PageWaitsTests {
           && !answer.contains("card"))
       gate.open()
       try await browser.wait("!$('waits-part').checkVisibility()")
-      try await browser.wait("$('drawer-content').textContent.includes('It is not under way any more.')")
+      try await browser.wait("$('drawer-content').textContent.includes('It is not active any more.')")
     }
   }
 

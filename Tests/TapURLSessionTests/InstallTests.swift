@@ -65,7 +65,7 @@ import TestSupport
     #expect(clients == ["late"])
   }
 
-  @Test func `a request under way is recorded to its end in spite of an uninstall`() async throws {
+  @Test func `an active request is recorded to its end in spite of an uninstall`() async throws {
     let (arrived, goOn) = (Gate(), Gate())
     let origin = try Origin { _ in [.signal(arrived), .hold(goOn), .response()] }
     let session = URLSession(configuration: .ephemeral)

@@ -95,7 +95,7 @@ import TestSupport
     #expect(reads(taps) && !reads([taps[0], blind]) && !reads([blind, taps[0]]))
   }
 
-  /// Of a session that has made tasks, some may be under way.
+  /// Of a session that has made tasks, some may be active.
   @Test func `a session with older tasks shares no class with one that has none`() throws {
     let sessions = (0..<2).map { _ in URLSession(configuration: .ephemeral) }
     defer { for session in sessions { session.invalidateAndCancel() } }

@@ -103,10 +103,10 @@ def overview():
                     f"topk(10, {summed(DURATION, *TABLE, labels=HOST)})", TABLE, "s", value="Seconds a second"),
             ]),
             ("Saturation", [
-                graph("Active by client", "Requests under way. A session opens as many connections to a host as its "
+                graph("Active by client", "Active requests. A session opens as many connections to a host as its "
                       "httpMaximumConnectionsPerHost says; further requests wait, and are active too.", "short",
                       (active(ACTIVE, HOST, "client"), "{{client}}"), width=12, link=drill_down("client")),
-                graph("Active by host", "Requests under way.", "short",
+                graph("Active by host", "Active requests.", "short",
                       (active(ACTIVE, HOST, "server_address", "server_port"), "{{server_address}}:{{server_port}}"),
                       width=12, link=drill_down("server_address")),
                 graph("Oldest active by client", "Age of the oldest request that has started and not ended. If it grows by a "

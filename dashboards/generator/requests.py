@@ -66,7 +66,7 @@ def requests():
                       (total("session_tap_started_requests_total", labels=CLIENT), "started"),
                       (total("session_tap_ended_requests_total", labels=CLIENT), "ended"),
                       (total("session_tap_cancelled_requests_total", labels=CLIENT), "of them cancelled")),
-                graph("Active", "Requests under way.", "short",
+                graph("Active", "Active requests.", "short",
                       (active(ACTIVE, HOST, "client", "http_request_method", "server_address", "server_port"),
                        "{{client}} {{http_request_method}} {{server_address}}:{{server_port}}")),
                 graph("Oldest active", "Age of the oldest request that has started and not ended.", "s",

@@ -95,7 +95,7 @@ def tap():
                       (f"max by (instance) (session_tap_oldest_unstarted_request_seconds{{{PROCESS}}})", each)),
                 graph("Queue held", "For how long the queue of all sessions has not run: no request starts or ends.", "s",
                       (f"max by (instance) (session_tap_queue_held_seconds{{{PROCESS}}})", each)),
-                graph("Unfinished requests", "Requests that were under way when a process ended, as its last push has them.",
+                graph("Unfinished requests", "Requests that were active when a process ended, as its last push has them.",
                       "short", (f"sum by (instance) (session_tap_unfinished_requests{{{PROCESS}}})", each)),
                 graph("Refused threads", "Starts of a thread that the system refused, at a limit of tasks. Each is tried again.",
                       "cps", (total("session_tap_refused_threads_total", "instance", labels=PROCESS), each)),

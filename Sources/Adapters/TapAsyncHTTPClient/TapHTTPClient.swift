@@ -88,7 +88,7 @@ public struct TapHTTPClient: Sendable {
   }
 }
 
-/// A request under way, and the size of its body.
+/// An active request, and the size of its body.
 private final class Exchange: Sendable {
   private let active: ActiveRequest
   /// The size of a body that is no stream, if known.

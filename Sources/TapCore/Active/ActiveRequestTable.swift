@@ -1,51 +1,21 @@
-/// The requests of one direction that have not ended, as values. Kept under a lock by its owner.
+/// The requests of one direction that have not ended, oldest first. Kept under a lock by its owner.
 ///
-/// A request is listed when the drain delivers it and it has not ended: one that begins and ends within a
-/// batch never is. The table keeps no request alive: one that is released leaves.
-struct ActiveRequestTable {
-  /// A request that has begun.
-  private struct Active {
+/// A request enters when the drain delivers it before its end: one that begins and ends within a batch never
+/// does. The table keeps no request alive.
+package struct ActiveRequestTable: Sendable {
+  /// A request, and when it began, or entered as an unstarted one.
+  typealias Request = (record: RequestRecord, start: Instant)
+
+  private struct Entry {
+    /// `nil` once the request has left: such an entry is removed later, with others.
     weak var record: RequestRecord?
     let start: Instant
-    let series: RequestSeries
-    /// When its wait is reported next.
-    var report: Instant
-    /// It has been looked at for that report.
-    var isPrepared = false
+    /// Where the begin was counted; `nil` of an unstarted request.
+    var series: RequestSeries?
+    /// Its wait is not reported.
+    var isExempt = false
 
-    /// When it is to be looked at, or reported.
-    func next(_ preparation: Int64) -> Instant {
-      isPrepared || report == .never ? report : Instant(nanoseconds: report.nanoseconds &- preparation)
-    }
-  }
-
-  /// A request that URLSession has taken and not started.
-  private struct Unstarted {
-    weak var record: RequestRecord?
-    /// When it was listed.
-    let start: Instant
-  }
-
-  /// A request of the table, and since when it waits.
-  struct Listed {
-    let record: RequestRecord
-    let start: Instant
-  }
-
-  /// What has waited for so long that it is reported.
-  struct Reports {
-    var requests: [Listed] = []
-    /// Those that are reported soon.
-    var soon: [RequestRecord] = []
-  }
-
-  /// What has waited for so long that it is reported, as it is now.
-  struct Overdue {
-    /// How many requests there are: those that have not been started count after ``heldLimit``.
-    var count = 0
-    var unstartedCount = 0
-    /// The oldest of them, oldest first.
-    var oldest: [Listed] = []
+    var request: Request? { record.map { ($0, start) } }
   }
 
   /// After how long a queue that does not run, or starts nothing, counts as held, if requests may wait that
@@ -54,126 +24,126 @@ struct ActiveRequestTable {
 
   /// Nanoseconds, `nil` for no reports.
   private let limit: Int64?
-  private let heldLimit: Int64?
   /// How long before a report a request is looked at, in nanoseconds.
   private let preparation: Int64
-  private var active: [ObjectIdentifier: Active] = [:]
-  private var unstarted: [ObjectIdentifier: Unstarted] = [:]
-  /// The earliest of all reports, or earlier.
-  private(set) var nextReport = Instant.never
+  /// In the order of their starts, which is about that in which they come.
+  private var entries: [Entry] = []
+  private var goneCount = 0
+  /// Up to when waits have been reported, and requests looked at for later reports.
+  private var (reported, prepared) = (Instant(nanoseconds: .min), Instant(nanoseconds: .min))
 
-  /// - Parameter limit: How long a request may be under way before it is reported, 1 ms at least: then, and
-  ///   at each doubling of that time.
+  /// - Parameter limit: How long a request may be active before it is reported, 1 ms at least: then, and at
+  ///   each doubling of that time.
   init(limit: Duration?) {
     self.limit = limit.map { max(1_000_000, $0.nanoseconds) }
-    heldLimit = self.limit.map { min($0, Self.heldLimit.nanoseconds) }
     preparation = min(100_000_000, (self.limit ?? 0) / 2)
   }
 
-  var isEmpty: Bool { active.isEmpty && unstarted.isEmpty }
+  var isEmpty: Bool { entries.isEmpty }
 
-  /// - Parameter isReported: Whether its wait is reported.
-  mutating func begin(_ record: RequestRecord, at start: Instant, in series: RequestSeries, isReported: Bool)
-  {
-    let report = isReported ? limit.map { start.advanced(by: .nanoseconds($0)) } ?? .never : .never
-    let request = Active(record: record, start: start, series: series, report: report)
-    unstarted[ObjectIdentifier(record)] = nil
-    active[ObjectIdentifier(record)] = request
-    nextReport = min(nextReport, request.next(preparation))
+  mutating func begin(_ record: RequestRecord, at start: Instant, in series: RequestSeries, isExempt: Bool) {
+    insert(Entry(record: record, start: start, series: series, isExempt: isExempt))
   }
 
-  /// A request that has not begun.
-  mutating func add(_ record: RequestRecord, at now: Instant) {
-    unstarted[ObjectIdentifier(record)] = Unstarted(record: record, start: now)
-  }
+  /// Adds a request that URLSession has taken and not started.
+  mutating func add(_ record: RequestRecord, at now: Instant) { insert(Entry(record: record, start: now)) }
 
-  mutating func remove(_ record: RequestRecord) {
-    active[ObjectIdentifier(record)] = nil
-    unstarted[ObjectIdentifier(record)] = nil
-    if isEmpty { reset() }
-  }
-
-  /// Nothing is under way any more. The memory of many requests goes with them.
-  private mutating func reset() {
-    nextReport = .never
-    if active.capacity > 1_024 { active = [:] }
-    if unstarted.capacity > 1_024 { unstarted = [:] }
-  }
-
-  /// What is to be reported now. Each wait is reported at the limit, and at each doubling of it.
-  mutating func takeReports(at now: Instant) -> Reports {
-    var reports = Reports()
-    guard let limit, nextReport <= now else { return reports }
-    removeReleased()
-    for (id, request) in active where request.next(preparation) <= now {
-      // It would be due for ever.
-      guard let record = request.record else {
-        active[id] = nil
-        continue
-      }
-      active[id]?.isPrepared = request.report > now
-      if request.report > now {
-        reports.soon.append(record)
-      } else {
-        active[id]?.report = Self.nextReport(since: request.start, limit, after: now)
-        reports.requests.append(Listed(record: record, start: request.start))
-      }
+  private mutating func insert(_ entry: Entry) {
+    // Unstarted requests that are released do not say so.
+    if entries.count == entries.capacity {
+      removeGone()
+      entries.reserveCapacity(2 * entries.count)
     }
-    reports.requests.sort { $0.start < $1.start }
-    nextReport = active.values.reduce(.never) { min($0, $1.next(preparation)) }
-    return reports
+    entries.insert(entry, at: firstIndex { $0 > entry.start })
   }
 
-  /// The first doubling of the limit that has not passed.
-  private static func nextReport(since start: Instant, _ limit: Int64, after now: Instant) -> Instant {
-    var time = limit
-    while start.advanced(by: .nanoseconds(time)) <= now, time <= .max / 2 { time *= 2 }
-    return start.advanced(by: .nanoseconds(time))
-  }
-
-  /// Those that wait since an instant or an earlier one, in no order.
-  func list(since instant: Instant) -> [Listed] {
-    let all = active.values.map { ($0.record, $0.start) } + unstarted.values.map { ($0.record, $0.start) }
-    return all.compactMap { record, start in
-      start <= instant ? record.map { Listed(record: $0, start: start) } : nil
+  package mutating func remove(_ record: RequestRecord, since start: Instant) {
+    var index = firstIndex { $0 >= start }
+    while index < entries.count, entries[index].start == start, entries[index].record !== record {
+      index += 1
     }
+    guard index < entries.count, entries[index].start == start else { return }
+    (entries[index].record, entries[index].series) = (nil, nil)
+    goneCount += 1
+    if goneCount > entries.count / 2 { removeGone() }
   }
 
-  /// What waits for longer than the limit now, whenever it is reported next.
+  /// Removes the entries of requests that have left, or were released without a start.
+  mutating func removeGone() {
+    entries.removeAll { $0.record == nil }
+    goneCount = 0
+    // The memory of many requests goes with them.
+    if entries.isEmpty, entries.capacity > 1_024 { entries = [] }
+  }
+
+  /// The first entry whose start is as late as asked for.
+  private func firstIndex(_ isLate: (Instant) -> Bool) -> Int {
+    var (low, high) = (0, entries.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if isLate(entries[middle].start) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+
+  /// The requests whose waits are to be reported now, those that are to be looked at for a report that comes
+  /// soon, and when to ask again.
+  mutating func takeReports(at now: Instant) -> (due: [Request], soon: [Request], next: Instant) {
+    guard let limit else { return ([], [], .never) }
+    let (due, nextReport) = reports(limit, after: reported, until: now)
+    let horizon = now.advanced(by: .nanoseconds(preparation))
+    let (soon, later) = reports(limit, after: max(prepared, now), until: horizon)
+    (reported, prepared) = (now, max(prepared, horizon))
+    let look = later == .never ? later : Instant(nanoseconds: later.nanoseconds - preparation)
+    return (due, soon, min(nextReport, look))
+  }
+
+  /// The requests that come to the limit, or to a doubling of it, after an instant and until another, oldest
+  /// first, and when one does next, or may do.
   ///
-  /// - Parameter count: The most requests that are listed.
-  func overdue(atMost count: Int, at now: Instant) -> Overdue {
-    guard let limit, let heldLimit else { return Overdue() }
-    func isOver(_ limit: Int64, since start: Instant) -> Bool {
-      now.nanoseconds &- start.nanoseconds >= limit
+  /// Since the oldest come first, those that come to one of these times are neighbours.
+  private func reports(
+    _ limit: Int64, after last: Instant, until now: Instant
+  ) -> (due: [Request], next: Instant) {
+    var (due, next, time, end) = ([Request](), Instant.never, Duration.nanoseconds(limit), entries.count)
+    while true {
+      let index = firstIndex { $0.advanced(by: time) > now }
+      if index < entries.count { next = min(next, entries[index].start.advanced(by: time)) }
+      // One that has come to several times is reported once.
+      let begin = min(end, firstIndex { $0.advanced(by: time) > last })
+      due =
+        entries[begin..<max(begin, min(index, end))].filter { !$0.isExempt && $0.series != nil }
+        .compactMap(\.request) + due
+      if index == 0 || time.nanoseconds > .max / 2 { return (due, next) }
+      (time, end) = (time * 2, begin)
     }
-    var waits = active.values.filter { $0.report != .never && isOver(limit, since: $0.start) }
-      .map { (record: $0.record, start: $0.start) }
-    let oldest = unstarted.values.map(\.start).min()
-    let isHeld = oldest.map { isOver(heldLimit, since: $0) } ?? false
-    if isHeld { waits += unstarted.values.map { ($0.record, $0.start) } }
-    waits.sort { $0.start < $1.start }
-    return Overdue(
-      count: waits.count, unstartedCount: isHeld ? unstarted.count : 0,
-      oldest: waits.prefix(count).compactMap { record, start in
-        record.map { Listed(record: $0, start: start) }
-      })
   }
+
+  /// Those that wait since an instant or an earlier one.
+  func list(since instant: Instant) -> [Request] {
+    entries.prefix { $0.start <= instant }.compactMap(\.request)
+  }
+
+  /// Those that wait for longer than the limit. All unstarted ones do as soon as the oldest of them has waited
+  /// for ``heldLimit``.
+  func waiting(at now: Instant) -> (requests: [Request], unstartedCount: Int) {
+    guard let limit else { return ([], 0) }
+    func isOver(_ limit: Int64, _ start: Instant) -> Bool { now.nanoseconds &- start.nanoseconds >= limit }
+    let unstarted = unstarted
+    let isHeld = unstarted.first.map { isOver(min(limit, Self.heldLimit.nanoseconds), $0.start) } ?? false
+    let waiting = entries.filter {
+      $0.series == nil ? isHeld : !$0.isExempt && isOver(limit, $0.start)
+    }
+    return (waiting.compactMap(\.request), isHeld ? unstarted.count : 0)
+  }
+
+  /// Those that have not been started.
+  var unstarted: [Request] { entries.filter { $0.series == nil }.compactMap(\.request) }
 
   /// Calls for each request that has begun.
   func forEachActive(_ body: (RequestSeries, Instant) -> Void) {
-    for request in active.values { body(request.series, request.start) }
-  }
-
-  /// How many requests have not been started, and since when the oldest of them waits.
-  var waitingForStart: (count: Int, oldest: Instant)? {
-    unstarted.values.map(\.start).min().map { (unstarted.count, $0) }
-  }
-
-  /// Forgets those that have been released without a start. One that has begun ends before it is released.
-  mutating func removeReleased() {
-    guard !unstarted.isEmpty else { return }
-    unstarted = unstarted.filter { $0.value.record != nil }
-    if isEmpty { reset() }
+    for index in entries.indices {
+      if let series = entries[index].series { body(series, entries[index].start) }
+    }
   }
 }

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Knows whether a queue runs: puts questions on it, and notes since when an answer is due.
 ///
-/// All URLSessions share one queue. What is under way does not show that it is held: `dataTask(with:)` and
+/// All URLSessions share one queue. The active requests do not show that it is held: `dataTask(with:)` and
 /// `resume()` wait for it themselves, so requests made meanwhile never reach a tap.
 package final class QueueProbe: Sendable {
   /// The questions and answers, as a value.

@@ -1,3 +1,21 @@
+/// What a request waits for: `waiting_for` of its lines.
+public enum RequestWait: String, Sendable, Hashable, CaseIterable {
+  /// URLSession has taken the request and has not started it: something holds the queue of all sessions.
+  case start
+  /// The response: its head has not come.
+  case response
+  /// The rest of the response.
+  case body
+  /// The app, which has not answered the server's challenge.
+  case credentials
+  /// The app, which has not answered a redirect.
+  case redirect
+  /// The app's handler, which has not responded to an inbound request.
+  case handler
+  /// The caller of an inbound request, to which the response is being written.
+  case client
+}
+
 /// A request that has not ended, as far as it is known. What is unknown is `nil`.
 public struct RequestSnapshot: Sendable, Hashable {
   /// The request, with the fields that the app has added until now.
@@ -5,35 +23,56 @@ public struct RequestSnapshot: Sendable, Hashable {
   /// When it began. One that has not been started (``RequestWait/start``) waits since then, give or take 0.1
   /// s.
   public let start: Timestamp
-  /// The time since then.
-  public let duration: Duration
   /// What the request waits for.
-  public let wait: RequestWait?
-  /// The status code, once the head of the response has come.
-  public let statusCode: Int?
+  public package(set) var wait: RequestWait?
+  /// The status code, once the head of the response has come. Interim responses have none.
+  public package(set) var statusCode: Int?
   /// The bytes of the request's body that have gone.
-  public let requestBodySize: Int64?
+  public package(set) var requestBodySize: Int64?
   /// The bytes of the response's body that have come, or gone of an inbound request.
-  public let responseBodySize: Int64?
-  /// The time since something last passed.
-  public let idleTime: Duration?
+  public package(set) var responseBodySize: Int64?
+
+  /// ``start`` on the monotonic clock. The same in all snapshots of a request that has begun.
+  package let begin: Instant
+  /// The moment of the snapshot.
+  package let now: Instant
+  /// When something last passed in either direction.
+  package var lastActivity: Instant?
 
   package init(
-    request: RequestDescription, start: Timestamp, duration: Duration, progress: RequestProgress,
-    at now: Instant
+    _ request: RequestDescription, start: Timestamp, begin: Instant, at now: Instant, wait: RequestWait? = nil
   ) {
-    (self.request, self.start, self.duration) = (request, start, duration)
-    (wait, statusCode) = (progress.wait, progress.statusCode)
-    (requestBodySize, responseBodySize) = (progress.requestBodySize, progress.responseBodySize)
-    idleTime = progress.lastActivity.map { max(.zero, $0.duration(to: now)) }
+    (self.request, self.start, self.begin, self.now, self.wait) = (request, start, begin, now, wait)
   }
+
+  /// The time since the start.
+  public var duration: Duration { max(.zero, begin.duration(to: now)) }
+  /// The time since something last passed.
+  public var idleTime: Duration? { lastActivity.map { max(.zero, $0.duration(to: now)) } }
 }
 
 extension RequestSnapshot: CustomStringConvertible {
   /// Such as `GET http://localhost/ waits for response, 3.2 s`: what a test's failure shows.
   public var description: String {
     let tenths = duration.nanoseconds / 100_000_000
-    let waits = wait.map { "waits for \($0.rawValue)" } ?? "is under way"
+    let waits = wait.map { "waits for \($0.rawValue)" } ?? "is active"
     return "\(request.method) \(request.url) \(waits), \(tenths / 10).\(tenths % 10) s"
   }
+}
+
+/// What knows how far a request has come.
+///
+/// The request's record keeps it for as long as it lives itself. So it is a small object that leads neither
+/// to the record nor to what ends the request: to ask it keeps nothing alive, whatever ends meanwhile.
+package protocol RequestProgressSource: AnyObject, Sendable {
+  /// Adds how far the request has come at the moment of the snapshot. Called on any thread between the begin
+  /// and the end of the request, and later: waits for no more than a short lock, and calls neither Foundation
+  /// nor libcurl.
+  func describe(_ snapshot: inout RequestSnapshot)
+
+  /// Finds out what only a queue knows that others may hold, for the next snapshot. Never waits.
+  ///
+  /// - Parameter done: Called once that is found out: at once where there is no such queue, and never while
+  ///   it is held.
+  func look(then done: @escaping @Sendable () -> Void)
 }

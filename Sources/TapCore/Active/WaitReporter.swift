@@ -1,9 +1,10 @@
 import Synchronization
 
-/// Reports to the consumers what is under way: while it waits, and at the end of the process.
+/// Reports to the consumers the requests that wait, and at the end of the process those that are active.
 final class WaitReporter: Sendable {
   private let metrics: [RequestMetrics]
   private let consumers: [any RequestConsumer]
+  private let lookTime: Duration
   private let unfinished = Atomic(-1)
   private let probe = Mutex<QueueProbe?>(nil)
 
@@ -11,47 +12,56 @@ final class WaitReporter: Sendable {
   static let unfinishedLimit = 1_000
   /// The most requests that are looked at for a question.
   private static let lookLimit = 1_000
-  /// The most that are looked at for reports, of which a log writes no more.
+  /// The most waiting requests that one report refreshes.
   private static let reportLimit = 100
-  /// How long a question waits for the queue on which requests are looked at.
-  private static let lookTime = Duration.milliseconds(100)
 
-  init(_ metrics: [RequestMetrics], _ consumers: [any RequestConsumer]) {
-    (self.metrics, self.consumers) = (metrics, consumers)
+  /// - Parameter lookTime: How long a question waits for the queue on which requests are looked at.
+  init(
+    _ metrics: [RequestMetrics], _ consumers: [any RequestConsumer],
+    lookTime: Duration = .milliseconds(100)
+  ) {
+    (self.metrics, self.consumers, self.lookTime) = (metrics, consumers, lookTime)
   }
 
-  /// The requests that wait for at least so long, oldest first.
+  /// The requests that are active or unstarted for at least so long, oldest first.
   ///
   /// - Parameter limit: The most requests, the oldest. The others are counted.
   func requests(
     olderThan age: Duration = .zero, limit: Int = .max
   ) -> (oldest: [RequestSnapshot], more: Int) {
     let instant = Instant(nanoseconds: Instant.now.nanoseconds - max(0, age.nanoseconds))
-    let all = metrics.flatMap { $0.active(since: instant) }.sorted { $0.start < $1.start }
-    let listed = all.prefix(max(0, limit))
-    Looks(at: listed.prefix(Self.lookLimit).map(\.record)).wait(until: .now.advanced(by: Self.lookTime))
-    let now = Instant.now
-    return (
-      listed.compactMap { $0.record.snapshot(since: $0.start, at: now) }, all.count - listed.count
-    )
+    let all = metrics.flatMap { $0.withLock { $0.active.list(since: instant) } }
+    let oldest = snapshots(of: all, atMost: limit, at: instant)
+    return (oldest.requests, all.count - oldest.count)
   }
 
-  /// What has waited for so long that it is reported, as it is now.
+  /// The requests that wait for longer than the limits of their directions, whether reported yet or not.
   ///
-  /// - Parameter count: The most requests that are listed.
-  func overdue(atMost count: Int, at now: Instant) -> WaitingRequests {
-    let overdue = metrics.map { $0.overdue(atMost: count, at: now) }
-    let oldest = overdue.flatMap(\.oldest).sorted { $0.start < $1.start }.prefix(count)
-    Looks(at: oldest.map(\.record)).wait(until: .now.advanced(by: Self.lookTime))
-    let now = max(now, .now)
+  /// - Parameter count: The most requests of which there are snapshots.
+  func waiting(atMost count: Int, at now: Instant) -> WaitingRequests {
+    let waiting = metrics.map { $0.withLock { $0.active.waiting(at: now) } }
+    let all = waiting.flatMap(\.requests)
     let held = heldTime(at: now)
     return WaitingRequests(
       limits: metrics.map(\.waitingLimit), heldTime: held >= ActiveRequestTable.heldLimit ? held : nil,
-      count: overdue.reduce(0) { $0 + $1.count },
-      unstartedCount: overdue.reduce(0) { $0 + $1.unstartedCount },
-      oldest: oldest.compactMap { listed in
-        listed.record.snapshot(since: listed.start, at: now).map { (listed.start, $0) }
-      })
+      count: all.count, unstartedCount: waiting.reduce(0) { $0 + $1.unstartedCount },
+      oldest: snapshots(of: all, atMost: count, at: now).requests)
+  }
+
+  /// The oldest requests, brought up to date, and how many were to be shown.
+  private func snapshots(
+    of requests: [ActiveRequestTable.Request], atMost limit: Int, at instant: Instant
+  ) -> (requests: [RequestSnapshot], count: Int) {
+    let oldest = requests.sorted { $0.start < $1.start }.prefix(max(0, limit))
+    Looks(at: oldest.prefix(Self.lookLimit).map(\.record)).wait(until: .now.advanced(by: lookTime))
+    let now = max(instant, .now)
+    return (oldest.compactMap { $0.record.snapshot(since: $0.start, at: now) }, oldest.count)
+  }
+
+  /// How many requests URLSession has taken and not started, and for how long the oldest of them has waited.
+  func unstarted(at now: Instant = .now) -> (count: Int, age: Duration) {
+    let unstarted = metrics.first?.withLock { $0.active.unstarted } ?? []
+    return (unstarted.count, unstarted.first.map { $0.start.duration(to: now) } ?? .zero)
   }
 
   /// Has the queue of all URLSessions watched by a probe.
@@ -69,11 +79,11 @@ final class WaitReporter: Sendable {
   func reportWaits(isUsed: Bool, at now: Instant) -> Instant {
     var (earliest, isUsed) = (Instant.never, isUsed)
     for metrics in metrics {
-      let (reports, next) = metrics.takeReports(at: now)
-      earliest = min(earliest, next)
-      for record in reports.soon.prefix(Self.reportLimit) { record.look {} }
-      for listed in reports.requests {
-        guard let request = listed.record.snapshot(since: listed.start, at: now) else { continue }
+      let reports = metrics.withLock { $0.active.takeReports(at: now) }
+      earliest = min(earliest, reports.next)
+      for request in reports.soon.prefix(Self.reportLimit) { request.record.look {} }
+      for (record, start) in reports.due {
+        guard let request = record.snapshot(since: start, at: now) else { continue }
         for consumer in consumers { consumer.requestWaits(request) }
         isUsed = true
       }
@@ -82,20 +92,19 @@ final class WaitReporter: Sendable {
   }
 
   private func reportHeldQueue(isUsed: Bool, at now: Instant) -> Instant {
-    guard let made = metrics.first, let limit = made.waitingLimit, let probe = probe.withLock({ $0 })
-    else { return .never }
+    guard let limit = metrics.first?.waitingLimit, let probe = probe.withLock({ $0 }) else { return .never }
     let (held, next) = probe.turn(isUsed: isUsed, limit: min(limit, ActiveRequestTable.heldLimit), at: now)
     if let held {
-      let count = made.waitingForStart?.count ?? 0
+      let count = unstarted(at: now).count
       for consumer in consumers { consumer.queueIsHeld(count, for: held) }
     }
     return next
   }
 
-  /// How many requests were under way when the tap ended, 0 before.
+  /// How many requests were active when the tap ended, 0 before.
   var unfinishedCount: Int { max(0, unfinished.load(ordering: .relaxed)) }
 
-  /// Reports what is under way as the process ends: once.
+  /// Reports the active requests as the process ends: once.
   func reportUnfinished() {
     guard unfinished.load(ordering: .relaxed) < 0 else { return }
     let (requests, more) = requests(limit: Self.unfinishedLimit)
@@ -136,8 +145,8 @@ package struct WaitingRequests: Sendable {
   /// For how long the queue of all URLSessions has been held, `nil` unless it counts as held.
   package let heldTime: Duration?
   package let count: Int
-  /// How many of them URLSession has not started: 0 unless the queue of all sessions counts as held.
+  /// How many of them are unstarted: 0 unless the queue of all sessions counts as held.
   package let unstartedCount: Int
-  /// The oldest ones, oldest first, and since when each waits.
-  package let oldest: [(start: Instant, request: RequestSnapshot)]
+  /// The oldest ones, oldest first.
+  package let oldest: [RequestSnapshot]
 }

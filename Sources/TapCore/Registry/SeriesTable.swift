@@ -217,7 +217,7 @@ protocol SeriesRow: Sendable {
 }
 
 extension SeriesRow where Self: AnyObject {
-  /// Whether the app has an instrument: nothing else but the table refers to it, a scrape under way apart.
+  /// Whether the app has an instrument: nothing else but the table refers to it, a current scrape apart.
   static func isHeld(_ row: inout Self) -> Bool { !isKnownUniquelyReferenced(&row) }
 }
 

@@ -1,4 +1,4 @@
-/// A request under way, which the app makes or serves.
+/// A request that the app makes or serves.
 ///
 /// It ends once: the first end counts, and further ones do nothing. A request that is released without an end
 /// ends as cancelled. May be used from any thread; calls wait only for a short lock.

@@ -10,7 +10,7 @@
 ///   template.
 /// - `http_client_connections_opened_total`, `http_client_network_round_trip_seconds` and
 ///   `http_client_retransmitted_segments_total`: the connections, by client and server.
-/// - `http_client_active_requests`: a gauge of requests under way.
+/// - `http_client_active_requests`: a gauge of active requests.
 /// - `http_client_oldest_active_request_seconds`: the age of the oldest of them, with the same labels, and 0
 ///   without any.
 /// - `http_client_redirects_total`: the redirects that were followed, with the labels of the gauge.
@@ -42,7 +42,7 @@ public struct RequestConfiguration: Sendable {
   ])
   /// The buckets of both body sizes, in bytes.
   public var bodySizeBuckets: HistogramBuckets = .bytes
-  /// How long a request may be under way before it is reported as waiting: then, and at each doubling of that
+  /// How long a request may be active before it is reported as waiting: then, and at each doubling of that
   /// time. 30 s by default, at least 1 ms; `nil` reports none.
   public var waitingLimit: Duration? = .seconds(30)
   /// The clients and the path templates whose requests may take any time, such as long polls and event

@@ -19,7 +19,7 @@ extension RequestObserver {
 /// A consumer that is called within ``RequestRecorder/drain()``, on any thread: it returns within
 /// microseconds, waits for nothing but a short lock, and calls no code of the app's.
 package protocol RequestConsumer: RequestObserver, AnyObject {
-  /// The request has been under way for its limit, or for a doubling of it. Does nothing by default.
+  /// The request has been active for its limit, or for a doubling of it. Does nothing by default.
   func requestWaits(_ request: RequestSnapshot)
   /// The process ends before the request does. Does nothing by default.
   func requestIsUnfinished(_ request: RequestSnapshot)

@@ -7,26 +7,30 @@ import Synchronization
 /// begins the request and which ends it. Consumers get it when it is delivered, off the path of the request.
 package final class RequestRecord: Sendable {
   private enum Phase: Sendable {
-    case made, active, ended
+    case made
+    /// The app has cancelled the request before it began. It may begin all the same: Foundation may start a
+    /// loader that it has stopped.
+    case givenUp
+    /// With the status code of the response, of which the app has told.
+    case active(start: Instant, statusCode: Int? = nil)
+    case ended
+  }
+
+  private enum Delivered: Sendable {
+    case nothing
+    /// The request is in the table of its direction, since so long.
+    case unstarted(since: Instant)
+    /// The begin was counted, and the end will be, in these series. The request is in the table since its
+    /// start.
+    case begin(RequestSeries, since: Instant)
   }
 
   private struct State: Sendable {
     var phase = Phase.made
-    var start = Instant.never
+    var delivered = Delivered.nothing
     /// Whether the request is in the recorder's queue, into which it is put as it is made. One delivery
     /// covers everything up to then.
     var isQueued = true
-    /// Where the begin was counted, once it is delivered, and the end will be.
-    var series: RequestSeries?
-    /// The app has cancelled the request before it began. It may begin all the same: Foundation may start a
-    /// loader that it has stopped.
-    var isGivenUp = false
-    /// The request is in the table of what is under way.
-    var isListed = false
-    /// The request belongs into that table.
-    var isUnderWay: Bool { phase == .active || phase == .made && !isGivenUp }
-    /// The status code of the response, of which the app has told.
-    var statusCode: Int?
   }
 
   /// A value that the compiler does not copy.
@@ -63,14 +67,14 @@ package final class RequestRecord: Sendable {
   init(begun description: consuming RequestDescription, recorder: RequestRecorder) {
     (self.recorder, source, isToldByApp) = (recorder, nil, true)
     contents = Contents(observation: RequestObservation(begun: description, at: .now))
-    state = Mutex(State(phase: .active, start: .now))
+    state = Mutex(State(phase: .active(start: .now)))
     recorder.count(1)
     recorder.add(self)
   }
 
   deinit { recorder.count(-1) }
 
-  package var isActive: Bool { state.withLock { $0.phase == .active } }
+  package var isActive: Bool { state.withLock { if case .active = $0.phase { true } else { false } } }
 
   /// What the request is.
   package var description: RequestDescription { state.withLock { _ in contents.observation.request } }
@@ -78,33 +82,41 @@ package final class RequestRecord: Sendable {
   /// Begins the request, unless it has begun before.
   package func begin(at instant: Instant = .now, time: Timestamp = .now) {
     announce { state in
-      guard state.phase == .made else { return false }
-      state.phase = .active
-      state.start = instant
+      switch state.phase {
+      case .active, .ended: return false
+      case .made, .givenUp: break
+      }
+      state.phase = .active(start: instant)
       contents.observation.start = time
       return true
     }
   }
 
   /// Ends the request, unless it has ended. One that has not begun does not wait for its start any more.
-  /// `add` adds what is known at the end: under the record's lock, and only if this is the end.
+  ///
+  /// - Parameter add: Runs under the record's lock, if this call ends the request.
   package func end(
     _ end: RequestEnd, at instant: Instant = .now, _ add: (inout RequestObservation) -> Void = { _ in }
   ) {
     announce { state in
-      guard state.phase == .active else {
-        state.isGivenUp = true
-        return state.phase == .made
+      switch state.phase {
+      case .made: state.phase = .givenUp
+      case .givenUp, .ended: return false
+      case .active(let start, _):
+        state.phase = .ended
+        contents.observation.end(end, after: instant.nanoseconds &- start.nanoseconds, add)
       }
-      state.phase = .ended
-      contents.observation.end(end, after: instant.nanoseconds &- state.start.nanoseconds, add)
       return true
     }
   }
 
   /// Notes that the head of the response has come or gone.
   func noteResponse(statusCode: Int) {
-    state.withLock { if $0.phase == .active { $0.statusCode = statusCode } }
+    state.withLock { state in
+      if case .active(let start, _) = state.phase {
+        state.phase = .active(start: start, statusCode: statusCode)
+      }
+    }
   }
 
   /// Has what is known of the request brought up to date (``RequestProgressSource/look(then:)``).
@@ -114,34 +126,35 @@ package final class RequestRecord: Sendable {
 
   /// What is known of the request now. `nil` once it has ended.
   ///
-  /// - Parameter start: When it began, or since when it waits for its start.
-  func snapshot(since start: Instant, at now: Instant) -> RequestSnapshot? {
-    let (isUnderWay, phase, statusCode, request, begin) = state.withLock { state in
-      (
-        state.isUnderWay, state.phase, state.statusCode, contents.observation.request,
-        contents.observation.start
-      )
+  /// - Parameter begin: When it began, or since when it waits for its start.
+  func snapshot(since begin: Instant, at now: Instant) -> RequestSnapshot? {
+    let (phase, request, start) = state.withLock {
+      ($0.phase, contents.observation.request, contents.observation.start)
     }
-    if !isUnderWay { return nil }
-    let age = max(.zero, start.duration(to: now))
-    if phase == .made {
-      let made = Timestamp(
-        nanosecondsSinceEpoch: Timestamp.now.nanosecondsSinceEpoch &- age.nanoseconds)
-      return RequestSnapshot(
-        request: request, start: made, duration: age, progress: RequestProgress(wait: .start), at: now)
+    switch phase {
+    case .givenUp, .ended: return nil
+    case .made:
+      let age = max(.zero, begin.duration(to: now)).nanoseconds
+      let made = Timestamp(nanosecondsSinceEpoch: Timestamp.now.nanosecondsSinceEpoch &- age)
+      return RequestSnapshot(request, start: made, begin: begin, at: now, wait: .start)
+    case .active(_, let statusCode):
+      var snapshot = RequestSnapshot(request, start: start, begin: begin, at: now)
+      if let source {
+        source.describe(&snapshot)
+      } else if isToldByApp {
+        snapshot.statusCode = statusCode
+        let isInbound = request.direction == .inbound
+        snapshot.wait = statusCode == nil ? (isInbound ? .handler : .response) : (isInbound ? .client : .body)
+      }
+      return snapshot
     }
-    let isInbound = request.direction == .inbound
-    let wait: RequestWait =
-      statusCode == nil ? (isInbound ? .handler : .response) : (isInbound ? .client : .body)
-    let progress =
-      source?.progress ?? RequestProgress(wait: isToldByApp ? wait : nil, statusCode: statusCode)
-    return RequestSnapshot(request: request, start: begin, duration: age, progress: progress, at: now)
   }
 
   /// Adds fields to the description, unless the request has ended.
   func add(_ fields: [String: FieldValue]) {
     state.withLock { state in
-      if state.phase != .ended { contents.observation.request.fields.merge(fields) { $1 } }
+      if case .ended = state.phase { return }
+      contents.observation.request.fields.merge(fields) { $1 }
     }
   }
 
@@ -159,37 +172,50 @@ package final class RequestRecord: Sendable {
   /// Delivers what has not been delivered. Called by the recorder's drain, by one thread at a time.
   func deliver() {
     // No lock is held while consumers work.
-    let (phase, start, series, isListed, isUnderWay) = state.withLock { state in
+    let (phase, delivered) = state.withLock { state in
       state.isQueued = false
-      defer { state.isListed = state.isUnderWay }
-      return (state.phase, state.start, state.series, state.isListed, state.isUnderWay)
+      return (state.phase, state.delivered)
     }
-    switch phase {
-    case .ended:
-      deliverEnd(of: contents, in: series, listed: isListed ? self : nil)
-    case .active where series == nil:
+    switch (phase, delivered) {
+    case (.made, .nothing):
+      let now = Instant.now
+      recorder.metrics(of: .outbound).withLock { $0.active.add(self, at: now) }
+      state.withLock { $0.delivered = .unstarted(since: now) }
+    case (.givenUp, .unstarted(let since)):
+      recorder.metrics(of: .outbound).withLock { $0.active.remove(self, since: since) }
+      state.withLock { $0.delivered = .nothing }
+    case (.active(let start, _), .nothing), (.active(let start, _), .unstarted):
       let request = description
-      let series = recorder.metrics(of: request.direction).begin(request, at: start, listing: self)
-      state.withLock { $0.series = series }
+      let series = recorder.metrics(of: request.direction).withLock { store in
+        if case .unstarted(let since) = delivered { store.active.remove(self, since: since) }
+        return store.begin(request, at: start, of: self)
+      }
+      state.withLock { $0.delivered = .begin(series, since: start) }
       for consumer in recorder.consumers { consumer.requestStarted(request) }
-    case .made where isUnderWay && !isListed: recorder.metrics(of: .outbound).list(self)
-    case .made where !isUnderWay && isListed: recorder.metrics(of: .outbound).unlist(self)
-    case .active, .made: break
+    case (.ended, _): deliverEnd(of: contents.observation, delivered)
+    case (.made, _), (.givenUp, _), (.active, .begin): break
     }
   }
 
-  private func deliverBegin(_ request: borrowing RequestDescription) -> RequestSeries {
-    let series = recorder.metrics(of: request.direction).begin(request)
-    for consumer in recorder.consumers { consumer.requestStarted(request) }
-    return series
-  }
-
-  private func deliverEnd(of contents: borrowing Contents, in series: RequestSeries?, listed: RequestRecord?)
-  {
-    let series = series ?? deliverBegin(contents.observation.request)
-    recorder.metrics(of: contents.observation.request.direction).end(
-      contents.observation, series, listed: listed)
-    for consumer in recorder.consumers { consumer.requestEnded(contents.observation) }
+  private func deliverEnd(of observation: borrowing RequestObservation, _ delivered: Delivered) {
+    recorder.metrics(of: observation.request.direction).withLock { store in
+      let series: RequestSeries
+      switch delivered {
+      case .begin(let begun, let since):
+        series = begun
+        store.active.remove(self, since: since)
+      case .unstarted(let since):
+        series = store.begin(observation.request)
+        store.active.remove(self, since: since)
+      case .nothing: series = store.begin(observation.request)
+      }
+      store.end(observation, series)
+    }
+    if case .begin = delivered {
+    } else {
+      for consumer in recorder.consumers { consumer.requestStarted(observation.request) }
+    }
+    for consumer in recorder.consumers { consumer.requestEnded(observation) }
   }
 }
 

@@ -121,16 +121,14 @@ public final class RequestRecorder: Sendable {
     try registry.gauge(
       "session_tap_unstarted_requests",
       help: "Requests that URLSession has taken and not started: something holds the queue of all sessions."
-    ) { [outboundMetrics] in Double(outboundMetrics.waitingForStart?.count ?? 0) }
+    ) { Double(reporter.unstarted().count) }
     try registry.gauge(
       "session_tap_oldest_unstarted_request_seconds",
       help: "For how long the oldest of them has waited, 0 without any.", unit: "seconds"
-    ) { [outboundMetrics] in
-      outboundMetrics.waitingForStart.map { $0.oldest.duration(to: .now).seconds } ?? 0
-    }
+    ) { reporter.unstarted().age.seconds }
     try registry.gauge(
       "session_tap_unfinished_requests",
-      help: "Requests that were under way when the tap was shut down, 0 before."
+      help: "Requests that were active when the tap was shut down, 0 before."
     ) { Double(reporter.unfinishedCount) }
     guard !queues.isEmpty else { return }
     try registry.counter(
@@ -161,7 +159,7 @@ public final class RequestRecorder: Sendable {
 
   /// What the requests of a direction came to in the last ten minutes; `nil` if that is not kept.
   package func history(of direction: RequestDirection, at now: Instant = .now) -> RequestHistory.Window? {
-    metrics(of: direction).history(at: now)
+    metrics(of: direction).withLock { $0.history(at: now) }
   }
 
   /// The requests that have not ended and wait for at least so long, oldest first: those that have begun, and
@@ -180,10 +178,10 @@ public final class RequestRecorder: Sendable {
 
   /// The requests that wait for longer than the limits of their directions, whether reported yet or not.
   ///
-  /// - Parameter count: The most requests that are listed.
+  /// - Parameter count: The most requests of which there are snapshots.
   package func waitingRequests(atMost count: Int, at now: Instant) -> WaitingRequests {
     drain()
-    return reporter.overdue(atMost: count, at: now)
+    return reporter.waiting(atMost: count, at: now)
   }
 
   /// Has the queue of all URLSessions watched: whether it is held is a metric, and reported.

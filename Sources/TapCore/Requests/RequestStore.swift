@@ -1,60 +1,64 @@
+import Synchronization
+
 /// The metrics of the requests of one direction, as plain values. Kept under a lock by its owner.
 ///
 /// A request that begins finds the series of its client and its target, and keeps their ids: its end counts
 /// there, whatever has expired or overflowed since. What finds no room among the targets counts in the
 /// overflow series of the other tables too: a flood of new targets then costs no more than known ones.
-struct RequestStore {
+package struct RequestStore: Sendable {
   private let direction: RequestDirection
   private let exemplars: ExemplarPolicy
+  private let waitingExemptions: Set<String>
   private var clients: RequestTable<RequestLabels.Client>
   private var targets: RequestTable<RequestLabels.Target>
-  private var ends: RequestTable<End>
+  private var ends: RequestTable<EndKey>
   private var servers: RequestTable<RequestLabels.Server>
-  private var phases: RequestTable<Phase>
+  private var phases: RequestTable<PhaseKey>
   /// `nil` where nothing shows it.
   private var history: RequestHistory?
-  var active: ActiveRequestTable
+  package var active: ActiveRequestTable
 
-  /// Where a series keeps those of other tables to which it leads: a target its client, an end its server and
-  /// its phases. A request then looks up its target and its end alone.
+  /// Cached ids of related series in other tables, by index: two look-ups a request.
   private enum Lead {
     static let client = 0
     static let clientCount = 1
     static let server = 0
-    static func phase(_ place: Int) -> Int { 1 + place }
+    static func phase(_ index: Int) -> Int { 1 + index }
     static let serverAndPhasesCount = 1 + RequestTimings.Phase.allCases.count
   }
 
   /// A target has a record of each of its ends, and a server one of each of its phases, so that neither
   /// expires before them.
-  private struct End: Hashable, Sendable {
+  private struct EndKey: Hashable, Sendable {
     let target: SeriesID
     let outcome: RequestLabels.Outcome
   }
 
-  private struct Phase: Hashable, Sendable {
+  private struct PhaseKey: Hashable, Sendable {
     let server: SeriesID
     let template: String?
     let phase: RequestTimings.Phase
   }
 
   init(
-    _ direction: RequestDirection, _ columns: RequestColumns, _ configuration: SeriesConfiguration,
-    exemplars: ExemplarPolicy, historyStart: Instant? = nil, waitingLimit: Duration? = nil
+    _ direction: RequestDirection, _ columns: RequestColumns, _ configuration: RequestConfiguration,
+    exemplars: ExemplarPolicy, historyStart: Instant?
   ) {
     (self.direction, self.exemplars) = (direction, exemplars)
+    waitingExemptions = configuration.waitingExemptions
+    active = ActiveRequestTable(limit: configuration.waitingLimit)
+    let series = configuration.series
     history = historyStart.map { RequestHistory(bounds: columns.durationBounds, start: $0) }
     // What a client has counted stays: its series do not expire.
-    clients = RequestTable(columns.clients, SeriesConfiguration(limit: configuration.limit))
-    targets = RequestTable(columns.targets, configuration, leadCount: Lead.clientCount)
-    ends = RequestTable(columns.ends, configuration, leadCount: Lead.serverAndPhasesCount)
-    servers = RequestTable(columns.servers, configuration)
-    phases = RequestTable(columns.phases, configuration)
-    active = ActiveRequestTable(limit: waitingLimit)
+    clients = RequestTable(columns.clients, SeriesConfiguration(limit: series.limit))
+    targets = RequestTable(columns.targets, series, leadCount: Lead.clientCount)
+    ends = RequestTable(columns.ends, series, leadCount: Lead.serverAndPhasesCount)
+    servers = RequestTable(columns.servers, series)
+    phases = RequestTable(columns.phases, series)
   }
 
   /// Counts a request as active.
-  mutating func begin(_ request: borrowing RequestDescription) -> RequestSeries {
+  package mutating func begin(_ request: borrowing RequestDescription) -> RequestSeries {
     let target = targets.series.find(RequestLabels.Target(request), labels: \.rendered)
     let leads = targets.begin(in: target)
     let client: SeriesID
@@ -68,16 +72,28 @@ struct RequestStore {
     return RequestSeries(client: client, target: target)
   }
 
+  /// Counts a request as active that has not ended, and adds it to the table.
+  package mutating func begin(
+    _ request: borrowing RequestDescription, at start: Instant, of record: RequestRecord
+  ) -> RequestSeries {
+    let series = begin(request)
+    let isExempt =
+      waitingExemptions.contains(request.client)
+      || request.urlTemplate.map(waitingExemptions.contains) == true
+    active.begin(record, at: start, in: series, isExempt: isExempt)
+    return series
+  }
+
   /// Records an ended request, in the series that its begin gave among others.
   ///
   /// - Parameter now: For the history.
-  mutating func end(
+  package mutating func end(
     _ request: borrowing RequestObservation, _ begun: RequestSeries, at now: @autoclosure () -> Instant = .now
   ) {
     clients.record(request, in: begun.client, endsRequest: true)
     targets.record(request, in: begun.target, endsRequest: true)
     let isOverflow = targets.series.isOverflow(begun.target)
-    let key = End(target: begun.target, outcome: RequestLabels.Outcome(request))
+    let key = EndKey(target: begun.target, outcome: RequestLabels.Outcome(request))
     let end: SeriesID
     if let known = ends.series.findWithoutLabels(key, isOverflow: isOverflow) {
       end = known
@@ -98,21 +114,21 @@ struct RequestStore {
       ends.lead(from: end, Lead.server, to: server, isOverflow: servers.series.isOverflow(server))
     }
     servers.record(request, in: server)
-    for (place, nanoseconds) in request.timings.values.enumerated() where nanoseconds >= 0 {
+    for (index, nanoseconds) in request.timings.values.enumerated() where nanoseconds >= 0 {
       let id =
-        phases.series.known(leads[Lead.phase(place)])
-        ?? findPhase(place, request.request, of: end, isOverflow, server)
+        phases.series.known(leads[Lead.phase(index)])
+        ?? findPhase(index, request.request, of: end, isOverflow, server)
       phases.record(seconds(nanoseconds), in: id)
     }
   }
 
   /// Finds the series of a phase, to which the end leads from now on.
   private mutating func findPhase(
-    _ place: Int, _ request: borrowing RequestDescription, of end: SeriesID, _ isOverflow: Bool,
+    _ index: Int, _ request: borrowing RequestDescription, of end: SeriesID, _ isOverflow: Bool,
     _ server: SeriesID
   ) -> SeriesID {
-    let (phase, template) = (RequestTimings.Phase.allCases[place], request.urlTemplate?.asLabel)
-    let key = Phase(server: server, template: template, phase: phase)
+    let (phase, template) = (RequestTimings.Phase.allCases[index], request.urlTemplate?.asLabel)
+    let key = PhaseKey(server: server, template: template, phase: phase)
     let id: SeriesID
     if let known = phases.series.findWithoutLabels(key, isOverflow: isOverflow) {
       id = known
@@ -121,7 +137,7 @@ struct RequestStore {
       let labels = RequestLabels.Phase(server: server, template: template, phase: phase)
       id = phases.series.find(key, labels: labels.rendered)
     }
-    ends.lead(from: end, Lead.phase(place), to: id, isOverflow: phases.series.isOverflow(id))
+    ends.lead(from: end, Lead.phase(index), to: id, isOverflow: phases.series.isOverflow(id))
     return id
   }
 
@@ -129,7 +145,7 @@ struct RequestStore {
   /// which there has been no request.
   mutating func gather(at now: Instant) -> [GatheredFamily] {
     closeHistory(at: now)
-    active.removeReleased()
+    active.removeGone()
     targets.clearAges()
     active.forEachActive { series, start in
       targets.raiseAge(to: seconds(now.nanoseconds - start.nanoseconds), in: series.target)
@@ -142,7 +158,7 @@ struct RequestStore {
 
 extension RequestStore {
   /// What has been added in the last ten minutes; `nil` without a history.
-  mutating func history(at now: Instant) -> RequestHistory.Window? {
+  package mutating func history(at now: Instant) -> RequestHistory.Window? {
     closeHistory(at: now)
     return history.map { $0.window(values(of: $0.changed), at: now) }
   }
@@ -183,3 +199,28 @@ extension ExemplarPolicy {
 
 /// A clock that went back makes 0.
 func seconds(_ nanoseconds: Int64) -> Double { Double(max(0, nanoseconds)) / 1e9 }
+
+/// A store of requests under its lock, as a source of metrics.
+package final class RequestMetrics: MetricSource {
+  let descriptors: [FamilyDescriptor]
+  /// How long a request may be active before it is reported; `nil` for no reports.
+  let waitingLimit: Duration?
+  private let store: Mutex<RequestStore>
+
+  package init(
+    _ direction: RequestDirection, _ configuration: RequestConfiguration = .init(),
+    exemplars: ExemplarPolicy = .sampled, historyStart: Instant? = nil
+  ) throws(RegistryError) {
+    let columns = try RequestColumns(direction, configuration)
+    descriptors = columns.all.map(\.column.descriptor)
+    waitingLimit = configuration.waitingLimit
+    store = Mutex(
+      RequestStore(direction, columns, configuration, exemplars: exemplars, historyStart: historyStart))
+  }
+
+  package func withLock<Result>(_ body: (inout RequestStore) -> sending Result) -> sending Result {
+    store.withLock { body(&$0) }
+  }
+
+  func gather(at now: Instant) -> [GatheredFamily] { withLock { $0.gather(at: now) } }
+}

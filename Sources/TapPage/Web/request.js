@@ -14,8 +14,8 @@ function drawDrawer() {
   for (const line of [...kept.lines, ...log.lines, ...one ? [one] : []]) {
     if (line === one || trace && line.trace === trace) drawer.lines.set(line.key, line);
   }
-  // A request that is under way changes.
-  const key = `${about} ${drawer.lines.size} ${one?.isGone} ${one?.isUnderWay && one.text} ${one?.isOver}`;
+  // An active request changes.
+  const key = `${about} ${drawer.lines.size} ${one?.isGone} ${one?.isActive && one.text} ${one?.isOver}`;
   if (isOpen && $("drawer").hidden) drawer.opener = document.activeElement;
   $("drawer").hidden = !isOpen;
   if (!isOpen) {
@@ -38,7 +38,7 @@ function drawDrawer() {
 // The line of the log before that of the history, because it has more keys.
 function lineWith(key) {
   const one = [...waits.lines, ...log.lines, ...kept.lines].find(line => line.key === key) || drawer.lines.get(key);
-  if (!one?.isUnderWay || waits.lines.includes(one)) return one;
+  if (!one?.isActive || waits.lines.includes(one)) return one;
   // It has ended since: its line has the same span.
   const span = one.of("span_id"), isEnd = line => line.of("span_id") === span && line.of("event").endsWith(".request");
   return span && [...log.lines, ...kept.lines].find(isEnd) || { ...one, isOver: !waits.trouble };
@@ -64,15 +64,15 @@ function requestContent(one) {
     factList(factsOf(one)),
     one.seconds !== undefined && kindOf(one) !== "waits" && [element("h3", "Where the time went"), times()],
     fields.length > 0 && [element("h3", "Fields"), factList(fields)],
-    one.isUnderWay ? [] : one.isGone ? element("p.none", `This process holds no line of it ${GONE}`) : element("details", element("summary", "Its line"), element("pre", one.text)),
+    one.isActive ? [] : one.isGone ? element("p.none", `This process holds no line of it ${GONE}`) : element("details", element("summary", "Its line"), element("pre", one.text)),
   ];
 }
 
 // The sentence about the error, or about what the request waits for.
 function troubleOf(one) {
   const { of, party, failure } = one, code = codeOf(one), who = party.side === "served" ? "This app" : "The server";
-  if (one.isOver) return "It is not under way any more.";
-  if (one.isUnderWay && isMoving(one)) return "";
+  if (one.isOver) return "It is not active any more.";
+  if (one.isActive && isMoving(one)) return "";
   if (kindOf(one) === "waits") return WAITS[waitOf(one)]?.[1] || "It has not ended.";
   const what = failure && (failure === code ? `${who} answered ${failureText(code)}.`
     : `It failed: ${failureText(failure)}${code && `, after the head of a ${code}`}.`);
@@ -86,7 +86,7 @@ function factsOf(one) {
   const [version, address] = ["network.protocol.version", "network.peer.address"].map(of);
   return [
     [of("event") === "app" ? "Said" : "Began", dateAndTime(start)],
-    ...kindOf(one) !== "waits" ? [["Took", seconds(one.seconds)]] : [[one.isOver ? "Was under way" : "Under way", age(one.seconds)],
+    ...kindOf(one) !== "waits" ? [["Took", seconds(one.seconds)]] : [[one.isOver ? "Was active" : "Active", age(one.seconds)],
       ["Waits", WAITS[waitOf(one)]?.[0]], ["Last passed", isFinite(idleOf(one)) && `${age(idleOf(one))} ago`]],
     ["Status", codeOf(one)],
     [party.side === "served" ? "Asked by" : "Made by", of("client.address") || party.client],

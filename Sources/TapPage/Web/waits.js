@@ -16,7 +16,7 @@ async function readWaits() {
 // Such a line has no end: it is known by its identifier.
 function waitingLine({ id, start_us: microseconds, line: fields }) {
   const line = lineOf(JSON.stringify(fields)), start = microseconds / 1000;
-  return Object.assign(line, { key: `waits ${id}`, id, start, end: start + 1000 * line.seconds, isUnderWay: true });
+  return Object.assign(line, { key: `waits ${id}`, id, start, end: start + 1000 * line.seconds, isActive: true });
 }
 
 // What a request waits for, in a sentence about it and in words.
@@ -47,7 +47,7 @@ function age(time) {
 // A path, or else where the request goes.
 const waitingName = line => line.party.path ? pathOf(line.party)
   : line.of("url.full") || line.of("url.path") ? nameOf(line) : `${line.party.method} to ${line.party.host || "no route"}`;
-const waitingWords = line => isMoving(line) ? "is under way" : `waits ${WAITS[waitOf(line)]?.[0] || ""}`.trim();
+const waitingWords = line => isMoving(line) ? "is active" : `waits ${WAITS[waitOf(line)]?.[0] || ""}`.trim();
 const timeOfDay = time => dateAndTime(time).slice(11, 19);
 const beginOf = ({ start }) => timeOfDay(start);
 
@@ -62,7 +62,7 @@ function progressOf(line) {
 const WAITING = [link("What", waitingWords, line => openLine(line)), column("Request", line => nameOf(line)),
   column("Client", ({ party }) => clientOf(party)), column("Host", ({ party }) => party.host || "–"),
   column("For", line => line.seconds, age), column("Since", beginOf), column("Progress", progressOf)];
-Object.assign(TABLES, { waits: { title: "", limit: 5, columns: WAITING }, "more-waits": { title: "Under way", limit: 100, columns: WAITING } });
+Object.assign(TABLES, { waits: { title: "", limit: 5, columns: WAITING }, "more-waits": { title: "Active", limit: 100, columns: WAITING } });
 
 const limitOf = lines => seconds(Math.min(...lines.map(line => waits.limits[line.party.side])));
 const hasMore = () => waits.count > waits.lines.length;
@@ -90,6 +90,6 @@ function waiting() {
   $("waits-part").hidden = !sentence;
   $("waits-part").className = hanging.length || waits.heldSince ? "" : "quiet";
   $("more-waits-part").hidden = !more.length;
-  if (more.length) setText($("more-waits-words"), `${plural(more.length, hanging.length ? "more request" : "request")} under way for over ${limitOf(more)}`
+  if (more.length) setText($("more-waits-words"), `${plural(more.length, hanging.length ? "more request" : "request")} active for over ${limitOf(more)}`
     + (hasMore() ? `: the oldest of ${number(waits.count)} are here` : more.length === 1 ? `: ${waitingName(more[0])}, ${progressOf(more[0])}` : ""));
 }

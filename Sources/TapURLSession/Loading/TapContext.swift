@@ -19,7 +19,7 @@ final class TapContext: Sendable {
   private let loaders: [URLProtocol.Type]
   /// The native loader, if it is the first of them: it takes every http and https request.
   private let nativeFirst: URLProtocol.Type?
-  /// The tap was put into a session that had made tasks, of which some may be under way.
+  /// The tap was put into a session that had made tasks, of which some may be active.
   let hasOlderTasks: Bool
   /// Reads libcurl's info of the transfers, where it can.
   let curl: CurlInfo?

@@ -58,7 +58,7 @@ extension ExtremeTrial {
       + use("Tap.activeRequests(olderThan:)") { run, age in
         let request = run.tap.inbound.begin(method: "GET", path: "/old")
         let isListed = run.tap.activeRequests(olderThan: age).contains { $0.request.url == "/old" }
-        try run.expect(isListed || age > .zero, "a request under way is not listed")
+        try run.expect(isListed || age > .zero, "an active request is not listed")
         request.end(statusCode: 200)
       }
       + use("Tap.log(_:_:_:)") { $0.tap.log(.info, $1 as String) }

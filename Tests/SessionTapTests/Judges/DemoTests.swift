@@ -122,7 +122,7 @@ import TestSupport
     #expect(process.output.contains("requests"))
   }
 
-  /// One of its requests is under way then, and the server never answers it.
+  /// One of its requests is active then, and the server never answers it.
   @Test(arguments: [SIGINT, SIGTERM])
   func `a probe ends cleanly on a signal`(signal: Int32) async throws {
     let (asked, end) = (Gate(), Gate())

@@ -1,7 +1,7 @@
 import SessionTap
 import TestSupport
 
-/// Compares the list of what is under way with what the app and the server know.
+/// Compares the list of active requests with what the app and the server know.
 final class ActiveRequestsWatch: Sendable {
   private struct State {
     /// Requests that the app has started and whose ends it has not got.

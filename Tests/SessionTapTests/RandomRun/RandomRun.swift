@@ -12,7 +12,7 @@ final class RandomRun: Sendable {
   private let cancelledBeforeResume = Atomic<Int>(0)
   private let watch: ActiveRequestsWatch
 
-  /// - Parameter watch: Is told of what is under way.
+  /// - Parameter watch: Is told of the active requests.
   init(tap: URLSessionTap, watch: ActiveRequestsWatch) throws {
     self.watch = watch
     origin = try Origin(keepsRequests: false) { request in

@@ -44,7 +44,7 @@ import TestSupport
     let seen = snapshot.seen
     #expect(seen.faults.isEmpty)
     #expect(seen.listed > 0 && (cancelsEnding || seen.hanging > 0))
-    print("under way: \(seen.looks) looks at \(seen.listed) requests, of which \(seen.hanging) hung")
+    print("active: \(seen.looks) looks at \(seen.listed) requests, of which \(seen.hanging) hung")
     print(seen.faults.prefix(9))
     #expect(recorder.activeRequests().isEmpty)
     // Foundation lets go of a loader after the app has heard of the end.

@@ -50,7 +50,7 @@ struct ScrapeHandlerTests {
     }
   }
 
-  /// A scrape must see what was recorded before it, even if a gathering was under way when it came.
+  /// A scrape must see what was recorded before it, even if a gathering had begun when it came.
   @Test func `a scrape during a gathering gets the next`() throws {
     let handlerBox = Mutex<ScrapeHandler?>(nil)
     let seen = Mutex<[String]>([])

@@ -130,9 +130,7 @@ import TestSupport
       String(decoding: LineWriter.bytes(capacity: 32) { $0.timestamp(.now) }, as: UTF8.self)
     }
     let (sink, log) = try RequestLog.collecting()
-    let waiting = RequestSnapshot(
-      request: RequestDescription(client: "c", method: "GET"), start: Timestamp(nanosecondsSinceEpoch: 0),
-      duration: .seconds(60), progress: RequestProgress(), at: .now)
+    let waiting = RequestSnapshot.bare()
     let before = now()
     log.requestWaits(waiting)
     log.requestIsUnfinished(waiting)
@@ -154,9 +152,8 @@ import TestSupport
     }
     let requests = ["a", String(repeating: "b", count: 1_000), "c"].map { path in
       RequestSnapshot(
-        request: RequestDescription(client: "c", method: "GET", url: "https://host/\(path)"),
-        start: Timestamp(nanosecondsSinceEpoch: 0), duration: .seconds(60), progress: RequestProgress(),
-        at: .now)
+        RequestDescription(client: "c", method: "GET", url: "https://host/\(path)"), for: .seconds(60),
+        wait: nil)
     }
     let log = try RequestLog(to: .memory)
     let before = text(.now)

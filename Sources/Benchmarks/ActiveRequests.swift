@@ -1,10 +1,10 @@
 import SessionTap
 
 extension Benchmark {
-  /// A scrape of 10,000 series of active requests with a request under way in each; beside one after their
+  /// A scrape of 10,000 series of active requests with an active request in each; beside one after their
   /// ends.
-  static let scrapeUnderWay = Benchmark(
-    "scrape.under_way", unit: "ms", reference: "the same series without them",
+  static let scrapeActive = Benchmark(
+    "scrape.active", unit: "ms", reference: "the same series without them",
     value: { try milliseconds { _ in } },
     referenceValue: { try milliseconds { records in for record in records { record.end(.cancelled) } } })
 
@@ -37,10 +37,10 @@ extension Benchmark {
     }
   }
 
-  /// Heap memory that the table of what is under way takes for each of 10,000 requests; beside what is left
+  /// Heap memory that the table of active requests takes for each of 10,000 requests; beside what is left
   /// of it after their ends.
-  static let underWayBytes = Benchmark(
-    "under_way.bytes", unit: "B", reference: "what is left after their ends", rounds: 3,
+  static let activeBytes = Benchmark(
+    "active.bytes", unit: "B", reference: "what is left after their ends", rounds: 3,
     value: { try bytes(areEnded: false) }, referenceValue: { try bytes(areEnded: true) })
 
   private static func bytes(areEnded: Bool) throws -> Double {
@@ -48,14 +48,15 @@ extension Benchmark {
     // Of a recorder of its own, which finds the series there and lists the requests alone.
     let metrics = try RequestMetrics(.outbound)
     let observation = RequestSamples.observations[0]
-    metrics.end(observation, metrics.begin(observation.request))
+    metrics.record(observation)
     let before = try Heap.bytesInUse()
-    let series = records.map { metrics.begin(observation.request, at: .now, listing: $0) }
+    let start = Instant.now
+    for record in records { _ = metrics.withLock { $0.begin(observation.request, at: start, of: record) } }
     if areEnded {
-      for (record, series) in zip(records, series) { metrics.end(observation, series, listed: record) }
+      for record in records { metrics.withLock { $0.active.remove(record, since: start) } }
     }
     let after = try Heap.bytesInUse()
-    let array = withExtendedLifetime((records, metrics)) { MemoryLayout<RequestSeries>.stride * series.count }
-    return Double(after - before - array) / Double(count)
+    withExtendedLifetime((records, metrics)) {}
+    return Double(after - before) / Double(count)
   }
 }
