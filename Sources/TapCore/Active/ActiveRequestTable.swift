@@ -93,7 +93,7 @@ package struct ActiveRequestTable: Sendable {
     let (due, nextReport) = reports(limit, after: reported, until: now)
     let horizon = now.advanced(by: .nanoseconds(preparation))
     let (soon, later) = reports(limit, after: max(prepared, now), until: horizon)
-    (reported, prepared) = (now, max(prepared, horizon))
+    (reported, prepared) = (max(reported, now), max(prepared, horizon))
     let look = later == .never ? later : Instant(nanoseconds: later.nanoseconds - preparation)
     return (due, soon, min(nextReport, look))
   }

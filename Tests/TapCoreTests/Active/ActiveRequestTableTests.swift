@@ -9,90 +9,85 @@ struct ActiveRequestTableTests {
 
   init() throws {
     recorder = try RequestRecorder(registry: Registry())
-    series = try RequestMetrics(.outbound).begin(RequestDescription(method: "GET"))
+    series = try RequestMetrics(.outbound).withLock { $0.begin(RequestDescription(method: "GET")) }
   }
 
   private func makeRecord() -> RequestRecord {
     RequestRecord(RequestDescription(method: "GET"), recorder: recorder)
   }
 
-  private func at(_ seconds: Int) -> Instant { Instant(nanoseconds: Int64(seconds) * 1_000_000_000) }
+  private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }
 
-  /// When a table reports, if it is asked each second until the end.
-  private func reports(
-    of table: inout ActiveRequestTable, until end: Int, _ seconds: (ActiveRequestTable.Reports) -> [Int]
-  ) -> [[Int]] {
-    (0...end).map { seconds(table.takeReports(at: at($0))) }
+  private func ids(_ requests: [ActiveRequestTable.Request]) -> [ObjectIdentifier] {
+    requests.map { ObjectIdentifier($0.record) }
   }
 
   @Test func `a wait is reported at the limit and at each doubling of it`() {
     let (record, exempt) = (makeRecord(), makeRecord())
     var table = ActiveRequestTable(limit: RequestConfiguration().waitingLimit)
-    table.begin(exempt, at: at(0), in: series, isReported: false)
-    table.begin(record, at: at(3), in: series, isReported: true)
+    table.begin(exempt, at: at(3), in: series, isExempt: true)
+    table.begin(record, at: at(3), in: series, isExempt: false)
+    #expect(table.takeReports(at: at(2)).next == at(32.9))
     // It is looked at first, so that the report says what is so then.
-    let preparation = Instant(nanoseconds: 32_900_000_000)
-    #expect(table.nextReport == preparation)
-    let prepared = table.takeReports(at: preparation)
-    #expect(prepared.soon.map { ObjectIdentifier($0) } == [ObjectIdentifier(record)])
-    #expect(prepared.requests.isEmpty)
-    #expect(table.nextReport == at(33))
-    let times = (0...300).filter {
-      let reports = table.takeReports(at: at($0))
-      #expect(reports.soon.isEmpty)
-      return !reports.requests.isEmpty
-    }
-    #expect(times == [33, 63, 123, 243])
-    #expect(table.nextReport == Instant(nanoseconds: 482_900_000_000))
+    let first = table.takeReports(at: at(32.9))
+    #expect(ids(first.soon) == [ObjectIdentifier(record)] && first.due.isEmpty && first.next == at(33))
+    let reports = (33...300).map { ($0, table.takeReports(at: at(Double($0)))) }
+    #expect(reports.filter { !$0.1.due.isEmpty }.map(\.0) == [33, 63, 123, 243])
+    #expect(reports.allSatisfy { $0.1.soon.isEmpty } && reports.last?.1.next == at(482.9))
     // Doublings that nobody looked at are one report.
-    #expect(table.takeReports(at: at(3 + 960)).requests.map(\.start) == [at(3)])
-    #expect(table.nextReport > at(3 + 1_919) && table.nextReport < at(3 + 1_920))
-    table.remove(record)
-    #expect(table.takeReports(at: at(10_000)).requests.isEmpty)
-    #expect(table.nextReport == .never)
-  }
-
-  @Test(arguments: [nil, .zero, .seconds(-1), .nanoseconds(Int64.max)] as [Duration?])
-  func `limits at their ends`(limit: Duration?) {
-    let record = makeRecord()
-    var table = ActiveRequestTable(limit: limit)
-    table.begin(record, at: at(1), in: series, isReported: true)
-    let isReported = limit.map { $0 <= .zero } ?? false
-    #expect(table.takeReports(at: at(2)).requests.count == (isReported ? 1 : 0))
-    #expect(table.takeReports(at: at(2)).requests.isEmpty)
-    #expect(table.nextReport > at(2))
-    let overdue = table.overdue(atMost: 1, at: at(3))
-    #expect((overdue.count, overdue.unstartedCount) == (isReported ? 1 : 0, 0))
+    let late = table.takeReports(at: at(3 + 960))
+    #expect(ids(late.due) == [ObjectIdentifier(record)] && late.next == at(3 + 1_919.9))
+    table.remove(record, since: at(3))
+    table.remove(exempt, since: at(3))
+    #expect(table.takeReports(at: at(10_000)).next == .never && table.isEmpty)
   }
 
   @Test(
-    arguments: [(100_000, 1_050_000_000), (2_000, 1_001_000_000), (1, 1_000_500_000)] as [(Int, Int64)])
+    arguments: [
+      (nil, .never, 0), (.nanoseconds(Int64.max), .never, 0), (.seconds(30), 30.9, 0),
+      (.milliseconds(100), 1.05, 1),
+      (.milliseconds(2), 1.001, 1), (.microseconds(1), 1.0005, 1), (.zero, 1.0005, 1),
+      (.seconds(-1), 1.0005, 1),
+    ] as [(Duration?, Look, Int)])
   func `of a short wait, of 1 ms at least, the second half is left for the look before its report`(
-    limit: Int, look: Int64
+    limit: Duration?, look: Look, reports: Int
   ) {
     let record = makeRecord()
-    var table = ActiveRequestTable(limit: .microseconds(limit))
-    table.begin(record, at: at(1), in: series, isReported: true)
-    #expect(table.nextReport == Instant(nanoseconds: look))
+    var table = ActiveRequestTable(limit: limit)
+    table.begin(record, at: at(1), in: series, isExempt: false)
+    #expect(table.takeReports(at: at(1)).next == look.instant)
+    #expect((0..<2).map { _ in table.takeReports(at: at(2)).due.count } == [reports, 0])
+    #expect(table.takeReports(at: at(2)).next > at(2) && table.waiting(at: at(3)).requests.count == reports)
+  }
+
+  /// An instant in seconds.
+  enum Look: ExpressibleByFloatLiteral {
+    case never, at(Double)
+
+    init(floatLiteral value: Double) { self = .at(value) }
+
+    var instant: Instant {
+      if case .at(let seconds) = self { Instant(nanoseconds: Int64(seconds * 1e9)) } else { .never }
+    }
   }
 
   /// In a process of its own, whose memory no other test changes.
   @Test(.needs(.program)) func `many requests at a time leave no memory behind, nor do questions`() async {
     await #expect(processExitsWith: .success) {
       let recorder = try RequestRecorder(registry: Registry())
-      func use(_ count: Int, begin: Bool) {
+      func use(_ count: Int, begin: Bool, releases: Bool = false) {
         let records = (0..<count).map { _ in
           RequestRecord(RequestDescription(method: "GET"), recorder: recorder)
         }
         if begin { for record in records { record.begin() } }
         recorder.drain()
-        for record in records { record.end(.cancelled) }
+        if !releases { for record in records { record.end(.cancelled) } }
         recorder.drain()
       }
-      for begin in [false, true] {
-        use(1_000, begin: begin)
+      for (begin, releases) in [(false, false), (true, false), (false, true)] {
+        use(1_000, begin: begin, releases: releases)
         let before = MemoryInUse.bytes
-        use(25_000, begin: begin)
+        for _ in 0..<10 { use(2_500, begin: begin, releases: releases) }
         #expect(before > 0 && MemoryInUse.bytes < before + 1_000_000)
       }
       let growth = try MemoryInUse.growth(of: 10_000) { _ = recorder.activeRequests() }
@@ -100,94 +95,45 @@ struct ActiveRequestTableTests {
     }
   }
 
-  @Test func `a request that is released without an end asks for no turn`() {
-    var record: RequestRecord? = makeRecord()
-    recorder.drain()
-    var table = ActiveRequestTable(limit: .seconds(30))
-    if let record { table.begin(record, at: at(0), in: series, isReported: true) }
-    record = nil
-    #expect(recorder.requestCount == 0)
-    #expect(table.takeReports(at: at(30)).requests.isEmpty)
-    // Or its thread would never sleep again.
-    #expect(table.nextReport == .never)
-    #expect(table.isEmpty)
-  }
-
-  @Test func `requests that are released without an end keep none from its report`() {
+  @Test func `what is released is not kept, keeps none from its report, and asks for no turn at once`() {
     let kept = (0..<8).map { _ in makeRecord() }
     var released = (0..<9).map { _ in makeRecord() }
-    recorder.drain()
-    var table = ActiveRequestTable(limit: .seconds(30))
-    for record in kept + released.dropLast() {
-      table.begin(record, at: at(0), in: series, isReported: true)
-    }
-    table.add(released[8], at: at(0))
-    released = []
-    #expect(recorder.requestCount == kept.count)
-    // Whatever their order is.
-    #expect(table.takeReports(at: at(30)).requests.count == kept.count)
-    // Nor does what has not started wait for a scrape to leave.
-    #expect(table.waitingForStart == nil)
-    withExtendedLifetime(kept) {}
-  }
-
-  @Test func `requests that have not started wait for no report, and leave once they are released`() {
-    var records = (0..<3).map { _ in makeRecord() }
     // From then on nothing else has them.
     recorder.drain()
     var table = ActiveRequestTable(limit: .seconds(30))
-    for (place, record) in records.enumerated() { table.add(record, at: at(place)) }
-    #expect(table.nextReport == .never)
-    #expect(table.overdue(atMost: 9, at: Instant(nanoseconds: 4_999_999_999)).count == 0)
-    do {
-      let overdue = table.overdue(atMost: 2, at: at(5))
-      #expect((overdue.count, overdue.unstartedCount) == (3, 3))
-      #expect(overdue.oldest.map(\.start) == [at(0), at(1)])
+    for record in kept + released.dropLast() {
+      table.begin(record, at: at(0), in: series, isExempt: false)
     }
-    // No later than a request that has been started.
+    table.add(released[8], at: at(0))
+    #expect(table.unstarted.count == 1 && table.list(since: at(0)).count == 17)
+    released = []
+    #expect(recorder.requestCount == kept.count)
+    let reports = table.takeReports(at: at(30))
+    #expect(ids(reports.due) == kept.map { ObjectIdentifier($0) } && reports.next == at(59.9))
+    #expect(table.unstarted.isEmpty && table.list(since: at(0)).count == kept.count)
+    for record in kept { table.remove(record, since: at(0)) }
+    #expect(table.isEmpty)
+  }
+
+  @Test
+  func `unstarted requests are not reported, and wait once the oldest has for five seconds or the limit`() {
+    let records = (0..<3).map { _ in makeRecord() }
+    var table = ActiveRequestTable(limit: .seconds(30))
+    for (second, record) in zip([0.0, 1, 2], records) { table.add(record, at: at(second)) }
+    func waiting(_ table: ActiveRequestTable, at seconds: Double) -> [Int] {
+      let waiting = table.waiting(at: at(seconds))
+      return [waiting.requests.count, waiting.unstartedCount]
+    }
+    #expect(table.takeReports(at: at(1_000)).due.isEmpty)
+    #expect([4.999, 5, 29].map { waiting(table, at: $0) } == [[0, 0], [3, 3], [3, 3]])
     var strict = ActiveRequestTable(limit: .seconds(2))
     strict.add(records[0], at: at(0))
-    #expect(strict.overdue(atMost: 9, at: at(1)).count == 0)
-    #expect(strict.overdue(atMost: 9, at: at(2)).count == 1)
-    strict.begin(records[1], at: at(1), in: series, isReported: true)
-    #expect(strict.overdue(atMost: 1, at: at(3)).oldest.map(\.start) == [at(0)])
-    table.begin(records[0], at: at(25), in: series, isReported: false)
-    #expect(table.waitingForStart?.count == 2)
-    #expect(table.waitingForStart?.oldest == at(1))
-    records.removeSubrange(1...)
-    table.removeReleased()
-    #expect(table.waitingForStart == nil)
-    #expect(table.list(since: at(100)).map(\.start) == [at(25)])
-  }
-
-  /// A scrape removes them, and there may be none.
-  @Test func `what is released without a start is overdue no longer, and waits for none`() throws {
-    let (metrics, others) = (try RequestMetrics(.outbound), try RequestMetrics(.outbound))
-    var record: RequestRecord? = makeRecord()
-    recorder.drain()
-    if let record { for metrics in [metrics, others] { metrics.list(record, at: at(0)) } }
-    #expect(metrics.overdue(atMost: 9, at: at(60)).count == 1)
-    #expect(others.waitingForStart?.count == 1)
-    record = nil
-    #expect(recorder.requestCount == 0)
-    #expect(metrics.overdue(atMost: 9, at: at(60)).count == 0)
-    #expect(others.waitingForStart == nil)
-  }
-
-  @Test func `the table keeps nothing alive`() {
-    var table = ActiveRequestTable(limit: .seconds(30))
-    weak var released: RequestRecord?
-    do {
-      let record = makeRecord()
-      released = record
-      recorder.drain()
-      table.add(record, at: at(0))
-      #expect(table.list(since: at(0)).map { ObjectIdentifier($0.record) } == [ObjectIdentifier(record)])
-    }
-    #expect(released == nil)
-    #expect(table.list(since: at(0)).isEmpty)
-    table.removeReleased()
-    #expect(table.isEmpty)
+    strict.begin(records[1], at: at(1), in: series, isExempt: false)
+    #expect([1, 2, 3].map { waiting(strict, at: $0) } == [[0, 0], [1, 1], [2, 1]])
+    table.remove(records[0], since: at(0))
+    table.begin(records[0], at: at(25), in: series, isExempt: true)
+    #expect(table.unstarted.map(\.start) == [at(1), at(2)] && waiting(table, at: 100) == [2, 2])
+    #expect([0, 1, 24, 25].map { table.list(since: at($0)).map(\.start).count } == [0, 1, 2, 3])
   }
 
   @Test(arguments: 0..<16)
@@ -195,39 +141,52 @@ struct ActiveRequestTableTests {
     var generator = SeededGenerator(seed: seed)
     var table = ActiveRequestTable(limit: .seconds(7))
     // What each record waits since, and whether it has begun.
-    var model: [(record: RequestRecord, start: Int, hasBegun: Bool)] = []
-    for second in 0..<400 {
-      switch Int.random(in: 0..<4, using: &generator) {
-      case 0:
-        let record = makeRecord()
-        table.add(record, at: at(second))
-        model.append((record, second, false))
-      case 1:
-        let record = makeRecord()
-        table.begin(record, at: at(second), in: series, isReported: true)
-        model.append((record, second, true))
-      case 2:
-        if let place = model.indices.randomElement(using: &generator), !model[place].hasBegun {
-          table.begin(model[place].record, at: at(second), in: series, isReported: true)
-          model.append((model.remove(at: place).record, second, true))
-        }
-      default:
-        if let place = model.indices.randomElement(using: &generator) {
-          table.remove(model.remove(at: place).record)
-        }
-      }
-      let due = model.filter {
-        let age = second - $0.start
-        return $0.hasBegun && age > 0 && age % 7 == 0 && (age / 7).nonzeroBitCount == 1
-      }
-      #expect(table.takeReports(at: at(second)).requests.map(\.start) == due.map { at($0.start) }.sorted())
-      let expected = model.sorted { $0.start < $1.start }.map { ObjectIdentifier($0.record) }
-      let listed = table.list(since: at(second)).sorted { $0.start < $1.start }
-      #expect(listed.map { ObjectIdentifier($0.record) } == expected)
-      #expect(table.waitingForStart?.count ?? 0 == model.count { !$0.hasBegun })
+    var model: [(record: RequestRecord, start: Int, hasBegun: Bool, isExempt: Bool)] = []
+    func begin(_ record: RequestRecord, at second: Int) {
+      let isExempt = Int.random(in: 0..<4, using: &generator) == 0
+      table.begin(record, at: at(Double(second)), in: series, isExempt: isExempt)
+      model.append((record, second, true, isExempt))
     }
-    for request in model { table.remove(request.record) }
+    func leave(_ index: Int) -> RequestRecord {
+      let (record, start, _, _) = model.remove(at: index)
+      table.remove(record, since: at(Double(start)))
+      return record
+    }
+    for second in 0..<400 {
+      for _ in 0..<Int.random(in: 0..<3, using: &generator) {
+        switch Int.random(in: 0..<4, using: &generator) {
+        case 0:
+          let record = makeRecord()
+          table.add(record, at: at(Double(second)))
+          model.append((record, second, false, false))
+        // Not each is delivered in the order of the begins.
+        case 1: begin(makeRecord(), at: max(0, second - Int.random(in: 0..<3, using: &generator)))
+        case 2:
+          if let index = model.indices.randomElement(using: &generator), !model[index].hasBegun {
+            begin(leave(index), at: second)
+          }
+        default: if let index = model.indices.randomElement(using: &generator) { _ = leave(index) }
+        }
+      }
+      let now = at(Double(second))
+      func starts(_ isChosen: (Int, Bool, Bool) -> Bool) -> [Instant] {
+        model.filter { isChosen(second - $0.start, $0.hasBegun, $0.isExempt) }
+          .map { at(Double($0.start)) }.sorted()
+      }
+      let reports = table.takeReports(at: now)
+      let due = starts { age, hasBegun, isExempt in
+        hasBegun && !isExempt && age > 0 && age % 7 == 0 && (age / 7).nonzeroBitCount == 1
+      }
+      let unstarted = starts { _, hasBegun, _ in !hasBegun }
+      let isHeld = unstarted.first.map { $0.advanced(by: .seconds(5)) <= now } ?? false
+      let waiting = starts { age, hasBegun, isExempt in hasBegun ? !isExempt && age >= 7 : isHeld }
+      #expect(
+        [reports.due, table.list(since: now), table.unstarted, table.waiting(at: now).requests]
+          .map { $0.map(\.start) } == [due, starts { _, _, _ in true }, unstarted, waiting])
+      #expect(Set(ids(table.list(since: now))) == Set(model.map { ObjectIdentifier($0.record) }))
+      #expect(reports.next > now)
+    }
+    while !model.isEmpty { _ = leave(0) }
     #expect(table.isEmpty)
-    #expect(table.nextReport == .never)
   }
 }

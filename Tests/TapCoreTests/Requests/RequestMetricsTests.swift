@@ -99,7 +99,7 @@ struct RequestMetricsTests {
         # HELP session_tap_started_requests_total Requests that have started.
         # TYPE session_tap_started_requests_total counter
         session_tap_started_requests_total{client="payments"} 1
-        # HELP session_tap_unfinished_requests Requests that were under way when the tap was shut down, 0 before.
+        # HELP session_tap_unfinished_requests Requests that were active when the tap was shut down, 0 before.
         # TYPE session_tap_unfinished_requests gauge
         session_tap_unfinished_requests 0
         # HELP session_tap_unstarted_requests Requests that URLSession has taken and not started: something holds the queue of all sessions.
