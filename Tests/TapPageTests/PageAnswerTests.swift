@@ -22,11 +22,10 @@ import TestSupport
   }
 
   private final class Source: RequestProgressSource {
-    private let add: @Sendable (inout RequestSnapshot) -> Void
+    let progress: RequestProgress
 
-    init(_ add: @escaping @Sendable (inout RequestSnapshot) -> Void) { self.add = add }
+    init(_ progress: RequestProgress) { self.progress = progress }
 
-    func describe(_ snapshot: inout RequestSnapshot) { add(&snapshot) }
     func look(then done: @escaping @Sendable () -> Void) { done() }
   }
 
@@ -44,10 +43,10 @@ import TestSupport
     let recorder = try Self.recorder(made: .seconds(1), served: .milliseconds(2_500))
     let (start, time) = (Instant.now, Timestamp(nanosecondsSinceEpoch: 1_763_717_400_123_456_789))
     let activity = start.advanced(by: .seconds(30))
-    let source = Source {
-      ($0.wait, $0.statusCode, $0.lastActivity) = (.body, 206, activity)
-      ($0.requestBodySize, $0.responseBodySize) = (7, 4_000)
-    }
+    let source = Source(
+      with(RequestProgress(wait: .body, statusCode: 206, lastActivity: activity)) {
+        ($0.requestBodySize, $0.responseBodySize) = (7, 4_000)
+      })
     let made = RequestRecord(
       RequestDescription(
         client: "payments", method: "BREW", url: "https://a/42", serverAddress: "a", serverPort: 443,

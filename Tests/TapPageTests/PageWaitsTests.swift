@@ -31,8 +31,7 @@ struct PageWaitsTests {
     for path in paths {
       var request = URLRequest(url: origin.url(path))
       request.timeoutInterval = 600
-      request.setTrace()
-      session.dataTask(with: request).resume()
+      session.dataTask(with: request.traced()).resume()
     }
   }
 

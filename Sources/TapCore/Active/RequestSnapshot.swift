@@ -23,32 +23,31 @@ public struct RequestSnapshot: Sendable, Hashable {
   /// When it began. One that has not been started (``RequestWait/start``) waits since then, give or take 0.1
   /// s.
   public let start: Timestamp
-  /// What the request waits for.
-  public package(set) var wait: RequestWait?
-  /// The status code, once the head of the response has come. Interim responses have none.
-  public package(set) var statusCode: Int?
-  /// The bytes of the request's body that have gone.
-  public package(set) var requestBodySize: Int64?
-  /// The bytes of the response's body that have come, or gone of an inbound request.
-  public package(set) var responseBodySize: Int64?
-
   /// ``start`` on the monotonic clock. The same in all snapshots of a request that has begun.
   package let begin: Instant
-  /// The moment of the snapshot.
-  package let now: Instant
-  /// When something last passed in either direction.
-  package var lastActivity: Instant?
+  private let now: Instant
+  private let progress: RequestProgress
 
+  /// - Parameter now: The moment of the snapshot.
   package init(
-    _ request: RequestDescription, start: Timestamp, begin: Instant, at now: Instant, wait: RequestWait? = nil
+    _ request: RequestDescription, start: Timestamp, begin: Instant, _ progress: RequestProgress,
+    at now: Instant
   ) {
-    (self.request, self.start, self.begin, self.now, self.wait) = (request, start, begin, now, wait)
+    (self.request, self.start, self.begin, self.progress, self.now) = (request, start, begin, progress, now)
   }
 
   /// The time since the start.
   public var duration: Duration { max(.zero, begin.duration(to: now)) }
-  /// The time since something last passed.
-  public var idleTime: Duration? { lastActivity.map { max(.zero, $0.duration(to: now)) } }
+  /// What the request waits for.
+  public var wait: RequestWait? { progress.wait }
+  /// The status code, once the head of the response has come.
+  public var statusCode: Int? { progress.statusCode }
+  /// The bytes of the request's body that have gone.
+  public var requestBodySize: Int64? { progress.requestBodySize }
+  /// The bytes of the response's body that have come, or gone of an inbound request.
+  public var responseBodySize: Int64? { progress.responseBodySize }
+  /// The time since something last passed in either direction.
+  public var idleTime: Duration? { progress.lastActivity.map { max(.zero, $0.duration(to: now)) } }
 }
 
 extension RequestSnapshot: CustomStringConvertible {
@@ -60,17 +59,31 @@ extension RequestSnapshot: CustomStringConvertible {
   }
 }
 
+/// How far a request has come. What is unknown is `nil`.
+package struct RequestProgress: Sendable, Hashable {
+  package var wait: RequestWait?
+  /// That of an interim response is none.
+  package var statusCode: Int?
+  package var requestBodySize: Int64?
+  package var responseBodySize: Int64?
+  /// When something last passed in either direction.
+  package var lastActivity: Instant?
+
+  package init(wait: RequestWait? = nil, statusCode: Int? = nil, lastActivity: Instant? = nil) {
+    (self.wait, self.statusCode, self.lastActivity) = (wait, statusCode, lastActivity)
+  }
+}
+
 /// What knows how far a request has come.
 ///
 /// The request's record keeps it for as long as it lives itself. So it is a small object that leads neither
 /// to the record nor to what ends the request: to ask it keeps nothing alive, whatever ends meanwhile.
 package protocol RequestProgressSource: AnyObject, Sendable {
-  /// Adds how far the request has come at the moment of the snapshot. Called on any thread between the begin
-  /// and the end of the request, and later: waits for no more than a short lock, and calls neither Foundation
-  /// nor libcurl.
-  func describe(_ snapshot: inout RequestSnapshot)
+  /// How far the request has come. Called on any thread between the begin and the end of the request, and
+  /// later: waits for no more than a short lock, and calls neither Foundation nor libcurl.
+  var progress: RequestProgress { get }
 
-  /// Finds out what only a queue knows that others may hold, for the next snapshot. Never waits.
+  /// Finds out what only a queue knows that others may hold, for the next ``progress``. Never waits.
   ///
   /// - Parameter done: Called once that is found out: at once where there is no such queue, and never while
   ///   it is held.

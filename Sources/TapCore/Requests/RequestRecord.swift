@@ -136,17 +136,14 @@ package final class RequestRecord: Sendable {
     case .made:
       let age = max(.zero, begin.duration(to: now)).nanoseconds
       let made = Timestamp(nanosecondsSinceEpoch: Timestamp.now.nanosecondsSinceEpoch &- age)
-      return RequestSnapshot(request, start: made, begin: begin, at: now, wait: .start)
+      return RequestSnapshot(request, start: made, begin: begin, RequestProgress(wait: .start), at: now)
     case .active(_, let statusCode):
-      var snapshot = RequestSnapshot(request, start: start, begin: begin, at: now)
-      if let source {
-        source.describe(&snapshot)
-      } else if isToldByApp {
-        snapshot.statusCode = statusCode
-        let isInbound = request.direction == .inbound
-        snapshot.wait = statusCode == nil ? (isInbound ? .handler : .response) : (isInbound ? .client : .body)
-      }
-      return snapshot
+      let isInbound = request.direction == .inbound
+      let wait: RequestWait =
+        statusCode == nil ? (isInbound ? .handler : .response) : (isInbound ? .client : .body)
+      let progress =
+        source?.progress ?? RequestProgress(wait: isToldByApp ? wait : nil, statusCode: statusCode)
+      return RequestSnapshot(request, start: start, begin: begin, progress, at: now)
     }
   }
 

@@ -10,10 +10,12 @@ struct ActiveRequestsTests {
   init() throws { recorder = try RequestRecorder(registry: registry) }
 
   private final class Source: RequestProgressSource {
-    func describe(_ snapshot: inout RequestSnapshot) {
-      (snapshot.wait, snapshot.statusCode, snapshot.lastActivity) = (.redirect, 302, snapshot.now)
-      (snapshot.requestBodySize, snapshot.responseBodySize) = (7, 11)
+    var progress: RequestProgress {
+      with(RequestProgress(wait: .redirect, statusCode: 302, lastActivity: .never)) {
+        ($0.requestBodySize, $0.responseBodySize) = (7, 11)
+      }
     }
+
     func look(then done: @escaping @Sendable () -> Void) { done() }
   }
 
@@ -128,7 +130,7 @@ struct ActiveRequestsTests {
     #expect(recorder.oldestActiveRequests(limit: 9).oldest.count == 1)
     let served = recorder.inbound.begin(method: "GET", path: "/")
     let waiting = recorder.waitingRequests(atMost: 1, at: .now.advanced(by: .seconds(3_600)))
-    #expect([waiting.count, waiting.oldest.count] == [2, 1])
+    #expect((waiting.count, waiting.oldest.count) == (2, 1))
     withExtendedLifetime((made, served)) {}
   }
 

@@ -23,12 +23,12 @@ struct WaitReporterTests {
 
     init(_ queue: Queue = .here) { self.queue = queue }
 
-    func describe(_ snapshot: inout RequestSnapshot) {
-      if lookCount.load(ordering: .acquiring) > 0 { snapshot.wait = .redirect }
+    var progress: RequestProgress {
+      RequestProgress(wait: lookCount.load(ordering: .acquiring) > 0 ? .redirect : nil)
     }
 
     func look(then done: @escaping @Sendable () -> Void) {
-      func end() {
+      @Sendable func end() {
         lookCount.add(1, ordering: .releasing)
         done()
       }
@@ -94,14 +94,15 @@ struct WaitReporterTests {
     for count in [0, 2, 9] {
       let waiting = reporter.waiting(atMost: count, at: now)
       #expect(waiting.limits == [.seconds(10), .seconds(20)] && waiting.heldTime == .seconds(5))
-      #expect([waiting.count, waiting.unstartedCount] == [4, 1])
+      #expect((waiting.count, waiting.unstartedCount) == (4, 1))
       let ages = [30, 20, 10, 5].prefix(count)
       #expect(waiting.oldest.map(\.begin) == ages.map { before($0) })
       #expect(waiting.oldest.map(\.duration) == ages.map { Duration.seconds($0) })
-      #expect(waiting.oldest.map(\.wait) == [.redirect, .redirect, .redirect, .start].prefix(count))
+      let waits: [RequestWait?] = [.redirect, .redirect, .redirect, .start]
+      #expect(waiting.oldest.map(\.wait) == Array(waits.prefix(count)))
     }
     let earlier = reporter.waiting(atMost: 9, at: Instant(nanoseconds: now.nanoseconds - 1))
-    #expect([earlier.count, earlier.unstartedCount] == [1, 0] && earlier.heldTime == nil)
+    #expect((earlier.count, earlier.unstartedCount, earlier.heldTime) == (1, 0, nil))
     withExtendedLifetime((records, exempt, unstarted)) {}
   }
 
@@ -219,8 +220,9 @@ struct WaitReporterTests {
       RequestDescription(method: "GET", url: "http://a/"), for: .milliseconds(3_249))
     #expect("\(request)" == "GET http://a/ waits for response, 3.2 s")
     for (last, idle) in [(-2, 2), (1, 0)] {
-      let request = RequestSnapshot.bare(at: now, lastActivity: before(-last))
-      #expect(request.idleTime == .seconds(idle) && "\(request)" == "GET http://a/ is active, 0.0 s")
+      let request = RequestSnapshot(
+        request.request, for: .seconds(9), RequestProgress(lastActivity: before(-last)), at: now)
+      #expect(request.idleTime == .seconds(idle) && "\(request)" == "GET http://a/ is active, 9.0 s")
     }
   }
 }

@@ -21,7 +21,7 @@ struct RequestHistoryTests {
     }
     let columns = try RequestColumns(direction, configuration)
     return RequestStore(
-      direction, columns, configuration.series, exemplars: .sampled, historyStart: Self.start)
+      direction, columns, configuration, exemplars: .sampled, historyStart: Self.start)
   }
 
   private func record(

@@ -120,12 +120,12 @@ import TestSupport
     // Each direction has keys of its own.
     request.fields = ["waiting_for": "godot", "idle_s": 1, "note": "secret", "url.full": 1, "url.path": 1]
     let foreign = direction == .inbound ? "url.full" : "url.path"
-    let waiting = with(
-      RequestSnapshot(request, for: .seconds(9), wait: direction == .inbound ? .client : .body)
-    ) {
-      $0.lastActivity = Instant(nanoseconds: $0.now.nanoseconds - 2_500_000_000)
-      ($0.statusCode, $0.requestBodySize, $0.responseBodySize) = (200, 5, 0)
-    }
+    var progress = RequestProgress(
+      wait: direction == .inbound ? .client : .body, statusCode: 200,
+      lastActivity: Instant(nanoseconds: 1_000_000_000))
+    (progress.requestBodySize, progress.responseBodySize) = (5, 0)
+    let waiting = RequestSnapshot(
+      request, for: .seconds(9), progress, at: Instant(nanoseconds: 3_500_000_000))
     log.requestWaits(waiting)
     log.requestIsUnfinished(waiting)
     log.queueIsHeld(3, for: .seconds(6))

@@ -130,7 +130,7 @@ import TestSupport
       String(decoding: LineWriter.bytes(capacity: 32) { $0.timestamp(.now) }, as: UTF8.self)
     }
     let (sink, log) = try RequestLog.collecting()
-    let waiting = RequestSnapshot.bare()
+    let waiting = RequestSnapshot(RequestDescription(client: "c", method: "GET"), for: .seconds(60))
     let before = now()
     log.requestWaits(waiting)
     log.requestIsUnfinished(waiting)
@@ -153,7 +153,7 @@ import TestSupport
     let requests = ["a", String(repeating: "b", count: 1_000), "c"].map { path in
       RequestSnapshot(
         RequestDescription(client: "c", method: "GET", url: "https://host/\(path)"), for: .seconds(60),
-        wait: nil)
+        RequestProgress())
     }
     let log = try RequestLog(to: .memory)
     let before = text(.now)
