@@ -46,7 +46,9 @@ struct WaitReporterTests {
     var text: [String] { all.withLock { $0 } }
 
     func requestEnded(_ observation: RequestObservation) {}
-    func requestIsUnfinished(_ request: RequestSnapshot) { all.withLock { $0.append("\(request)") } }
+    func requestIsUnfinished(_ request: RequestSnapshot) {
+      all.withLock { $0.append("\(request.request.url) \(request.wait?.rawValue ?? "")") }
+    }
     func requestsAreUnfinished(_ count: Int) { all.withLock { $0.append("\(count) more") } }
     func batchEnded() { all.withLock { $0.append("end") } }
   }
@@ -155,9 +157,9 @@ struct WaitReporterTests {
     let consumers = [Ends(), Ends()]
     let reporter = WaitReporter(metrics, consumers)
     let records = (0..<1_003).map { _ in makeRecord() }
-    for record in records { begin(record, at: .now.advanced(by: .seconds(60)), in: metrics[0]) }
+    for record in records { begin(record, at: .now, in: metrics[0]) }
     for _ in 0..<2 { reporter.reportUnfinished() }
-    let told = Array(repeating: "GET http://a/ waits for redirect, 0.0 s", count: 1_000)
+    let told = Array(repeating: "http://a/ redirect", count: 1_000)
     #expect(consumers.allSatisfy { $0.text == told + ["3 more", "end"] })
     #expect(reporter.unfinishedCount == 1_003)
     withExtendedLifetime(records) {}
