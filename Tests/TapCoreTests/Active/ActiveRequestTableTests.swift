@@ -16,7 +16,7 @@ struct ActiveRequestTableTests {
     RequestRecord(RequestDescription(method: "GET"), recorder: recorder)
   }
 
-  private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }
+  private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64((seconds * 1e9).rounded())) }
 
   private func ids(_ requests: [ActiveRequestTable.Request]) -> [ObjectIdentifier] {
     requests.map { ObjectIdentifier($0.record) }
@@ -67,7 +67,11 @@ struct ActiveRequestTableTests {
     init(floatLiteral value: Double) { self = .at(value) }
 
     var instant: Instant {
-      if case .at(let seconds) = self { Instant(nanoseconds: Int64(seconds * 1e9)) } else { .never }
+      if case .at(let seconds) = self {
+        Instant(nanoseconds: Int64((seconds * 1e9).rounded()))
+      } else {
+        .never
+      }
     }
   }
 
@@ -112,6 +116,7 @@ struct ActiveRequestTableTests {
     #expect(ids(reports.due) == kept.map { ObjectIdentifier($0) } && reports.next == at(59.9))
     #expect(table.unstarted.isEmpty && table.list(since: at(0)).count == kept.count)
     for record in kept { table.remove(record, since: at(0)) }
+    table.removeGone()
     #expect(table.isEmpty)
   }
 
