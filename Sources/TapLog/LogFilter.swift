@@ -26,7 +26,7 @@ final class LogFilter: Sendable {
     let sampling = clients[request.request.client] ?? sampling
     return count(
       sampling.decision(
-        on: severity, duration: .nanoseconds(request.elapsed), trace: request.request.traceContext,
+        on: severity, duration: request.duration, trace: request.request.traceContext,
         random: nextRandom))
   }
 

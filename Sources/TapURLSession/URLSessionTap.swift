@@ -161,8 +161,7 @@ public final class URLSessionTap: Sendable {
   /// Whether a request to a server is to be recorded. It is described only if a filter has to see it.
   func records(server: URLAuthority?, _ description: () -> RequestDescription) -> Bool {
     if isOwnEndpoint(server) { return false }
-    let filter = recorder.outboundFilter
-    return filter.isAll || filter.includes(description())
+    return recorder.outboundFilter.map { $0(description()) } ?? true
   }
 
   /// Whether a server is the app's own endpoint.

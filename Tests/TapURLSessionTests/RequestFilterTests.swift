@@ -6,7 +6,7 @@ import TestSupport
   @Test func `it is asked with what the request is, of any client`() async throws {
     let origin = try Origin { _ in [.response()] }
     var options = RequestConfiguration()
-    options.filter = !.clients(["health"]).and(RequestFilter { $0.headers["X-Trial"] != "1" })
+    options.filter = { $0.client != "health" && $0.headers["X-Trial"] != "1" }
     let (tap, observer) = URLSessionTap.observed(options: options)
     for (client, trial) in [("health", "0"), ("shop", "1"), ("shop", "0")] {
       let session = tap.session(client: client)
@@ -25,13 +25,12 @@ import TestSupport
   @Test func `it sees the whole of a request, as it is recorded`() async throws {
     let origin = try Origin { _ in [.response()] }
     let seen = Mutex<[RequestDescription]>([])
-    let filter = RequestFilter { request in
-      seen.withLock { $0.append(request) }
-      return true
-    }
     let (tap, observer) = URLSessionTap.observed(
       options: with(RequestConfiguration()) {
-        $0.filter = filter
+        $0.filter = { request in
+          seen.withLock { $0.append(request) }
+          return true
+        }
         $0.pathTemplates = ["/users/{id}"]
       },
       configuration: with(URLSessionTap.Configuration()) { $0.collectsHeaders = true })
@@ -52,13 +51,14 @@ import TestSupport
 
   @Test func `it sees the methods that the tap knows, whoever makes the request`() async throws {
     let seen = Mutex<[String]>([])
-    let filter = RequestFilter { request in
-      seen.withLock { $0.append(request.methodLabel) }
-      return false
+    let options = with(RequestConfiguration()) {
+      $0.filter = { request in
+        seen.withLock { $0.append(request.methodLabel) }
+        return false
+      }
     }
     let recorder = try RequestRecorder(
-      registry: Registry(), outbound: with(RequestConfiguration()) { $0.filter = filter },
-      knownMethods: KnownMethods(["PURGE"]), consumers: [])
+      registry: Registry(), outbound: options, knownMethods: KnownMethods(["PURGE"]), consumers: [])
     let url = try #require(URL(string: "http://127.0.0.1:\(try ClosedPort().port)/"))
     let request = with(URLRequest(url: url)) { $0.httpMethod = "PURGE" }
     _ = try? await URLSessionTap(recorder: recorder).session().data(for: request)
@@ -146,7 +146,7 @@ import TestSupport
   ])
   func `what needs no connection leaves waits known`(request: (url: String, isKnown: Bool)) throws {
     let options = with(RequestConfiguration()) {
-      $0.filter = RequestFilter { $0.serverAddress == "chosen.test" }
+      $0.filter = { $0.serverAddress == "chosen.test" }
     }
     let (tap, observer) = URLSessionTap.observed(options: options)
     if request.url.hasPrefix("http:") { tap.exclude(OwnEndpoint(host: "127.0.0.1", port: 4711)) }

@@ -55,7 +55,7 @@ import TestSupport
   }
 
   @Test func `each tap's filter decides for that tap`() async throws {
-    let options = with(RequestConfiguration()) { $0.filter = .paths(["/chosen"]) }
+    let options = with(RequestConfiguration()) { $0.filter = { $0.path.hasPrefix("/chosen") } }
     let choosy = URLSessionTap(observers: [observers[0]], options: options)
     let origin = try Origin { _ in [.response()] }
     let patched = taps[1].sessionConfiguration(

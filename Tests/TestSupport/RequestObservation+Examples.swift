@@ -35,6 +35,10 @@ extension RequestObservation {
       duration: .zero, end: end)
   }
 
+  /// Nanoseconds, as the phases have them.
+  package var elapsed: Int64 { duration.nanoseconds }
+  package var elapsedToFirstByte: Int64? { timeToFirstByte?.nanoseconds }
+
   package func with(url: String) -> RequestObservation { TestSupport.with(self) { $0.request.url = url } }
 
   package func with(fields: [String: FieldValue]) -> RequestObservation {

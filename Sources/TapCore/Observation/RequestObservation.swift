@@ -5,11 +5,8 @@ public struct RequestObservation: Sendable, Hashable {
   /// When loading started.
   public var start: Timestamp
   /// The time from the start of loading to the last byte of the body, including redirects and challenges; for
-  /// an inbound request, from its begin to its end. In whole nanoseconds, at most 292 years.
-  public var duration: Duration {
-    get { .nanoseconds(elapsed) }
-    set { elapsed = newValue.nanoseconds }
-  }
+  /// an inbound request, from its begin to its end.
+  public var duration: Duration
   /// How the request ended.
   public var end: RequestEnd
   /// The text of the error from libcurl or the app (OpenTelemetry, `error.message`), for people and not for
@@ -20,11 +17,8 @@ public struct RequestObservation: Sendable, Hashable {
   /// The bytes of the response's body, or `nil` if unknown. Unknown is not 0.
   public var responseBodySize: Int64?
   /// The time from the start of loading to the first byte of the last leg's response, which may be an interim
-  /// one. `nil` if unknown, for example after an answered challenge. In whole nanoseconds.
-  public var timeToFirstByte: Duration? {
-    get { elapsedToFirstByte.map { .nanoseconds($0) } }
-    set { elapsedToFirstByte = newValue?.nanoseconds }
-  }
+  /// one. `nil` if unknown, for example after an answered challenge.
+  public var timeToFirstByte: Duration?
   /// Where the time went, as far as it is known.
   public var timings = RequestTimings()
   /// The phase in which the request failed or was cancelled, or `nil` if there is none or it is unknown. Its
@@ -43,10 +37,7 @@ public struct RequestObservation: Sendable, Hashable {
   /// The least round trip of the connection in the last minutes (`tcp(7)`, `tcpi_min_rtt`), or `nil` if it
   /// was not read: after short requests it is read once per second for each connection. Through a proxy it is
   /// the round trip to the proxy. By HTTP/2 the connection may serve other requests too.
-  public var networkRoundTrip: Duration? {
-    get { roundTrip.map { .nanoseconds($0) } }
-    set { roundTrip = newValue?.nanoseconds }
-  }
+  public var networkRoundTrip: Duration?
   /// The number of segments sent again on the connection since its last reading, or `nil` if unknown.
   public var retransmittedSegments: Int?
   /// The number of times that the request was sent again, for a redirect or with credentials (OpenTelemetry,
@@ -54,20 +45,11 @@ public struct RequestObservation: Sendable, Hashable {
   public var resendCount: Int?
   /// The time until libcurl sent the request again, because the server had closed the connection under it, or
   /// `nil` if it did not. No phase includes it.
-  public var timeToResend: Duration? {
-    get { elapsedToResend.map { .nanoseconds($0) } }
-    set { elapsedToResend = newValue?.nanoseconds }
-  }
+  public var timeToResend: Duration?
   /// Whether the response came from the session's cache.
   public var isFromCache = false
   /// Headers of the response, by name, for a consumer that may show some, as ``RequestDescription/headers``.
   public var responseHeaders: [String: String] = [:]
-
-  // Nanoseconds, from the witness to the histogram and the line: a `Duration` needs arithmetic of 128 bits.
-  package var elapsed: Int64
-  package var elapsedToFirstByte: Int64?
-  package var elapsedToResend: Int64?
-  package var roundTrip: Int64?
 
   /// Makes an observation. What else is known of the request is set afterwards.
   public init(
@@ -76,7 +58,7 @@ public struct RequestObservation: Sendable, Hashable {
   ) {
     self.request = request
     self.start = start
-    elapsed = duration.nanoseconds
+    self.duration = duration
     self.end = end
     self.requestBodySize = requestBodySize
     self.responseBodySize = responseBodySize
@@ -87,7 +69,7 @@ public struct RequestObservation: Sendable, Hashable {
   ) {
     self.request = request
     self.start = start
-    elapsed = 0
+    duration = .zero
     end = .cancelled
   }
 }
@@ -118,7 +100,19 @@ extension RequestObservation {
 
   /// When the request ended, at most the last moment that a timestamp can express.
   package var endTime: Timestamp {
-    let (end, isTooLate) = start.nanosecondsSinceEpoch.addingReportingOverflow(max(0, elapsed))
+    let (end, isTooLate) = start.nanosecondsSinceEpoch.addingReportingOverflow(max(0, duration.nanoseconds))
     return Timestamp(nanosecondsSinceEpoch: isTooLate ? .max : end)
   }
+}
+
+/// The HTTP version of a response (OpenTelemetry, `network.protocol.version`).
+public enum NetworkProtocolVersion: String, Sendable, Hashable, CaseIterable {
+  /// HTTP/1.0
+  case http10 = "1.0"
+  /// HTTP/1.1
+  case http11 = "1.1"
+  /// HTTP/2
+  case http2 = "2"
+  /// HTTP/3
+  case http3 = "3"
 }

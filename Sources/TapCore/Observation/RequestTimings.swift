@@ -34,7 +34,7 @@ public struct RequestTimings: Sendable, Hashable {
     case local
 
     /// From 0 on.
-    var place: Int {
+    var index: Int {
       switch self {
       case .queue: 0
       case .resolve: 1
@@ -49,7 +49,7 @@ public struct RequestTimings: Sendable, Hashable {
     }
   }
 
-  /// Nanoseconds by the place of the phase, negative where there is none; empty without any. Not within the
+  /// Nanoseconds by the index of the phase, negative where there is none; empty without any. Not within the
   /// value, whose size would be most of what is copied of a request, most of all of one that the app serves,
   /// which has none.
   @usableFromInline var values: [Int64] = []
@@ -66,22 +66,22 @@ public struct RequestTimings: Sendable, Hashable {
   }
 
   package subscript(nanoseconds phase: Phase) -> Int64? {
-    get { values.isEmpty || values[phase.place] < 0 ? nil : values[phase.place] }
+    get { values.isEmpty || values[phase.index] < 0 ? nil : values[phase.index] }
     set {
       let value = max(-1, newValue ?? -1)
       if values.isEmpty {
         if value < 0 { return }
         values = Self.unknown
       }
-      values[phase.place] = value
+      values[phase.index] = value
       if value < 0, values == Self.unknown { values = [] }
     }
   }
 
-  /// Calls with the place of each phase that is known, in their order, and its length in nanoseconds.
+  /// Calls with the index of each phase that is known, in their order, and its length in nanoseconds.
   @inlinable
   package func forEach(_ body: (Int, Int64) -> Void) {
-    for place in values.indices where values[place] >= 0 { body(place, values[place]) }
+    for index in values.indices where values[index] >= 0 { body(index, values[index]) }
   }
 
   /// Whether no phase is known.

@@ -141,9 +141,9 @@ extension TraceContext {
   /// there is none. The new trace is sampled as the newest tap with a `Tap.Configuration.traceSamplingRate`
   /// has it, or not at all.
   public static func next() -> TraceContext {
-    let (tracer, findTrace) = RequestRecorder.newestTracing
+    let (tracer, findTrace) = NewestTracing.sources
     return tracer?.beginClientSpan() ?? (current ?? findTrace?())?.child()
-      ?? .random(samplingRate: RequestRecorder.newestSamplingRate)
+      ?? .random(samplingRate: NewestTracing.samplingRate)
   }
 
   /// Finds the trace of the current work where ``current`` has none, for all taps of the process: an adapter
@@ -152,18 +152,18 @@ extension TraceContext {
   /// - Parameter find: Called for each request that is made outside ``current``, on the app's thread and
   ///   under locks of Foundation's: it must not wait, nor make a request.
   public static func findCurrent(_ find: @escaping @Sendable () -> TraceContext?) {
-    RequestRecorder.setTraceElsewhere(find)
+    NewestTracing.find(by: find)
   }
 
   /// The trace of a request that was made within another one.
   package static func next(in parent: TraceContext) -> TraceContext {
-    RequestRecorder.newestTracing.tracer?.beginClientSpan(in: parent) ?? parent.child()
+    NewestTracing.sources.tracer?.beginClientSpan(in: parent) ?? parent.child()
   }
 
   /// The trace that a request which is made here belongs to, if there is one: the tracer's, ``current``, or
   /// what an adapter finds.
   package static var ofCurrentWork: TraceContext? {
-    let (tracer, findTrace) = RequestRecorder.newestTracing
+    let (tracer, findTrace) = NewestTracing.sources
     if let tracer { return tracer.currentTrace }
     return current ?? findTrace?()
   }

@@ -12,11 +12,11 @@ public final class ActiveRequest: Sendable {
 
   /// Begins a request, unless the filter leaves it out.
   init(
-    _ description: consuming RequestDescription, trace: TraceContext, filter: RequestFilter,
-    recorder: RequestRecorder
+    _ description: consuming RequestDescription, trace: TraceContext,
+    filter: ((RequestDescription) -> Bool)?, recorder: RequestRecorder
   ) {
     self.trace = trace
-    guard filter.isAll || filter.includes(description) else {
+    if let filter, !filter(description) {
       record = nil
       return
     }

@@ -21,8 +21,8 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
     /// The template with a `*` behind this segment.
     var rest: String?
 
-    /// Where a literal is, or belongs, and the node behind it.
-    func literal(_ segment: some Sequence<UInt8>) -> (place: Int, node: Int?) {
+    /// The index of a literal, or where it belongs, and the node behind it.
+    func literal(_ segment: some Sequence<UInt8>) -> (index: Int, node: Int?) {
       var (low, high) = (0, literals.count)
       while low < high {
         let middle = (low + high) / 2
@@ -121,13 +121,13 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
 
   private mutating func child(_ segment: [UInt8], of index: Int) -> Int {
     let isParameter = segment.first == UInt8(ascii: "{") && segment.last == UInt8(ascii: "}")
-    let (place, literal) = isParameter ? (0, nodes[index].parameter) : nodes[index].literal(segment)
+    let (position, literal) = isParameter ? (0, nodes[index].parameter) : nodes[index].literal(segment)
     if let literal { return literal }
     nodes.append(Node())
     if isParameter {
       nodes[index].parameter = nodes.count - 1
     } else {
-      nodes[index].literals.insert((segment, nodes.count - 1), at: place)
+      nodes[index].literals.insert((segment, nodes.count - 1), at: position)
     }
     return nodes.count - 1
   }

@@ -23,9 +23,9 @@ final class RequestColumn: Sendable {
       case .redirects: request.resendCount.map(Double.init)
       case .openedConnections: request.openedConnections.map(Double.init)
       case .retransmittedSegments: request.retransmittedSegments.map(Double.init)
-      case .duration: seconds(request.elapsed)
-      case .timeToFirstByte: request.elapsedToFirstByte.map(seconds)
-      case .roundTrip: request.roundTrip.map(seconds)
+      case .duration: seconds(request.duration.nanoseconds)
+      case .timeToFirstByte: request.timeToFirstByte.map { seconds($0.nanoseconds) }
+      case .roundTrip: request.networkRoundTrip.map { seconds($0.nanoseconds) }
       case .requestBodySize: request.requestBodySize.map(Double.init)
       case .responseBodySize: request.responseBodySize.map(Double.init)
       }

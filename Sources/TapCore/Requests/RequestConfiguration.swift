@@ -25,8 +25,18 @@
 ///
 /// At any scrape, started = ended + active.
 public struct RequestConfiguration: Sendable {
-  /// Which requests are recorded: all by default. Excluded requests are sent or served unobserved.
-  public var filter = RequestFilter.all
+  /// Whether a request is recorded. Requests that the filter excludes are sent or served unobserved. By
+  /// default there is no filter.
+  ///
+  /// ```swift
+  /// configuration.outbound.filter = { $0.serverAddress != "metadata.internal" }
+  /// configuration.inbound.filter = { !$0.path.hasPrefix("/health") }
+  /// ```
+  ///
+  /// The filter runs where a request begins: for a URLSession, within `resume()`, under a lock of Foundation.
+  /// It must be quick, and must not use a URLSession. For a URLSession's request it sees the headers, except
+  /// for the session's `httpAdditionalHeaders`, which Foundation on Linux adds later.
+  public var filter: (@Sendable (RequestDescription) -> Bool)?
   /// The path templates, for the label `url_template` of requests that the app makes, and `http_route` of
   /// requests that it serves. None by default: the label is then omitted. A request's own template, or the
   /// route that a framework matched, takes precedence.

@@ -56,7 +56,8 @@ extension RequestDescription {
       traceContext: traceContext, fields: fields, headers: headers, knownMethods: .standard)
   }
 
-  var path: String {
+  /// The path of the URL, percent-decoded and without the query.
+  public var path: String {
     var url = url
     return url.withUTF8 {
       String(decoding: PercentEncoding.decoded(URLAuthority.path(in: $0)), as: UTF8.self)
@@ -71,5 +72,94 @@ extension RequestDescription {
     // What is longer than `https` is not converted: its length has no bound.
     let lowercased = scheme.utf8.count <= 5 ? scheme.lowercased() : ""
     return lowercased == "http" || lowercased == "https" ? lowercased : "_OTHER"
+  }
+}
+
+/// The direction of a request.
+public enum RequestDirection: String, Sendable, Hashable, CaseIterable {
+  /// The app makes it.
+  case outbound
+  /// The app serves it.
+  case inbound
+
+  /// A 4xx status code is an error for a client, but not for a server, whose caller made it (OpenTelemetry
+  /// HTTP conventions, "Status"). One above 599 counts as a 5xx (RFC 9110, section 15).
+  func isError(_ statusCode: Int) -> Bool { ((self == .inbound ? 500 : 400)...999).contains(statusCode) }
+}
+
+/// The value of a field that an app adds to a log line. Literals of all four kinds convert.
+public enum FieldValue: Sendable, Hashable {
+  /// Text.
+  case string(String)
+  /// A whole number.
+  case integer(Int64)
+  /// A number. One that is not finite is written as text, because JSON has no form for it.
+  case double(Double)
+  /// True or false.
+  case boolean(Bool)
+}
+
+extension FieldValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+  ExpressibleByBooleanLiteral
+{
+  /// Makes a text.
+  public init(stringLiteral value: String) { self = .string(value) }
+  /// Makes a whole number.
+  public init(integerLiteral value: Int64) { self = .integer(value) }
+  /// Makes a number.
+  public init(floatLiteral value: Double) { self = .double(value) }
+  /// Makes true or false.
+  public init(booleanLiteral value: Bool) { self = .boolean(value) }
+}
+
+/// The request methods that appear as themselves; any other is `_OTHER` (OpenTelemetry HTTP conventions,
+/// `http.request.method`). Methods are case-sensitive (RFC 9110, section 9.1).
+package struct KnownMethods: Sendable, Hashable {
+  /// Those of RFC 9110, section 9.3, PATCH (RFC 5789) and QUERY.
+  package static let standard = KnownMethods([
+    "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY",
+  ])
+
+  /// The most names that count: they are labels of series.
+  private static let limit = 256
+  package static let other = "_OTHER"
+
+  package let names: [String]
+
+  /// Takes the first 256 of the names that can be a label of their own: a name that is empty, longer than a
+  /// label's value or `_OTHER` itself would share its series with others.
+  package init(_ names: [String]) {
+    let usable = names.lazy.filter { name in
+      !name.isEmpty && name.utf8.count <= RenderedLabels.maximumValueLength && name != Self.other
+    }
+    self.names = Array(usable.prefix(Self.limit))
+  }
+
+  /// The label of a method.
+  func label(of method: String) -> String {
+    // A method that the app reads from elsewhere may be of any length: a longer one is not compared.
+    method.utf8.count <= RenderedLabels.maximumValueLength && names.contains(method) ? method : Self.other
+  }
+}
+
+/// The names of the headers that a log shows, sorted and in lowercase (OpenTelemetry,
+/// `http.request.header.<key>`): one order, and no key twice. No others are read of a request that no
+/// URLSession makes.
+package struct HeaderNames: Sendable {
+  package let request: [String]
+  package let response: [String]
+
+  package init(request: Set<String> = [], response: Set<String> = []) {
+    self.request = Set(request.map { $0.lowercased() }).sorted()
+    self.response = Set(response.map { $0.lowercased() }).sorted()
+  }
+}
+
+extension [String] {
+  /// The headers of these names that a message has.
+  func values(_ header: (String) -> String?) -> [String: String] {
+    var values: [String: String] = [:]
+    for name in self { values[name] = header(name) }
+    return values
   }
 }

@@ -63,7 +63,7 @@ package struct RequestHistory: Sendable {
     fileprivate static let bytes = 256
 
     fileprivate init(_ request: borrowing RequestObservation) {
-      (nanoseconds, end, statusCode) = (request.elapsed, request.endTime, request.statusCode)
+      (nanoseconds, end, statusCode) = (request.duration.nanoseconds, request.endTime, request.statusCode)
       (errorType, trace) = (request.errorType, request.request.traceContext?.withoutSpan)
       (timings, cutOffPhase) = (request.timings, request.cutOffPhase)
     }
@@ -127,7 +127,7 @@ package struct RequestHistory: Sendable {
   /// Keeps a request that is recorded in the series, if the page may open it.
   mutating func keep(_ request: borrowing RequestObservation, of id: SeriesID) {
     guard let index = changes.index(forKey: id) else { return }
-    if changes.values[index].slowest.map({ $0.nanoseconds < request.elapsed }) ?? true {
+    if changes.values[index].slowest.map({ $0.nanoseconds < request.duration.nanoseconds }) ?? true {
       changes.values[index].slowest = Example(request)
     }
     // A 4xx that the app answers with is no error of its own, and has no error type.

@@ -6,7 +6,7 @@ import Synchronization
 /// after a finish; an app may end a request on eight threads. The state under the lock decides which call
 /// begins the request and which ends it. Consumers get it when it is delivered, off the path of the request.
 package final class RequestRecord: Sendable {
-  private enum Phase: Sendable {
+  private enum Stage: Sendable {
     case made
     /// The app has cancelled the request before it began. It may begin all the same: Foundation may start a
     /// loader that it has stopped.
@@ -26,7 +26,7 @@ package final class RequestRecord: Sendable {
   }
 
   private struct State: Sendable {
-    var phase = Phase.made
+    var stage = Stage.made
     var delivered = Delivered.nothing
     /// Whether the request is in the recorder's queue, into which it is put as it is made. One delivery
     /// covers everything up to then.
@@ -67,14 +67,14 @@ package final class RequestRecord: Sendable {
   init(begun description: consuming RequestDescription, recorder: RequestRecorder) {
     (self.recorder, source, isToldByApp) = (recorder, nil, true)
     contents = Contents(observation: RequestObservation(begun: description, at: .now))
-    state = Mutex(State(phase: .active(start: .now)))
+    state = Mutex(State(stage: .active(start: .now)))
     recorder.count(1)
     recorder.add(self)
   }
 
   deinit { recorder.count(-1) }
 
-  package var isActive: Bool { state.withLock { if case .active = $0.phase { true } else { false } } }
+  package var isActive: Bool { state.withLock { if case .active = $0.stage { true } else { false } } }
 
   /// What the request is.
   package var description: RequestDescription { state.withLock { _ in contents.observation.request } }
@@ -82,11 +82,11 @@ package final class RequestRecord: Sendable {
   /// Begins the request, unless it has begun before.
   package func begin(at instant: Instant = .now, time: Timestamp = .now) {
     announce { state in
-      switch state.phase {
+      switch state.stage {
       case .active, .ended: return false
       case .made, .givenUp: break
       }
-      state.phase = .active(start: instant)
+      state.stage = .active(start: instant)
       contents.observation.start = time
       return true
     }
@@ -99,11 +99,11 @@ package final class RequestRecord: Sendable {
     _ end: RequestEnd, at instant: Instant = .now, _ add: (inout RequestObservation) -> Void = { _ in }
   ) {
     announce { state in
-      switch state.phase {
-      case .made: state.phase = .givenUp
+      switch state.stage {
+      case .made: state.stage = .givenUp
       case .givenUp, .ended: return false
       case .active(let start, _):
-        state.phase = .ended
+        state.stage = .ended
         contents.observation.end(end, after: instant.nanoseconds &- start.nanoseconds, add)
       }
       return true
@@ -113,8 +113,8 @@ package final class RequestRecord: Sendable {
   /// Notes that the head of the response has come or gone.
   func noteResponse(statusCode: Int) {
     state.withLock { state in
-      if case .active(let start, _) = state.phase {
-        state.phase = .active(start: start, statusCode: statusCode)
+      if case .active(let start, _) = state.stage {
+        state.stage = .active(start: start, statusCode: statusCode)
       }
     }
   }
@@ -128,10 +128,10 @@ package final class RequestRecord: Sendable {
   ///
   /// - Parameter begin: When it began, or since when it waits for its start.
   func snapshot(since begin: Instant, at now: Instant) -> RequestSnapshot? {
-    let (phase, request, start) = state.withLock {
-      ($0.phase, contents.observation.request, contents.observation.start)
+    let (stage, request, start) = state.withLock {
+      ($0.stage, contents.observation.request, contents.observation.start)
     }
-    switch phase {
+    switch stage {
     case .givenUp, .ended: return nil
     case .made:
       let age = max(.zero, begin.duration(to: now)).nanoseconds
@@ -150,7 +150,7 @@ package final class RequestRecord: Sendable {
   /// Adds fields to the description, unless the request has ended.
   func add(_ fields: [String: FieldValue]) {
     state.withLock { state in
-      if case .ended = state.phase { return }
+      if case .ended = state.stage { return }
       contents.observation.request.fields.merge(fields) { $1 }
     }
   }
@@ -169,11 +169,11 @@ package final class RequestRecord: Sendable {
   /// Delivers what has not been delivered. Called by the recorder's drain, by one thread at a time.
   func deliver() {
     // No lock is held while consumers work.
-    let (phase, delivered) = state.withLock { state in
+    let (stage, delivered) = state.withLock { state in
       state.isQueued = false
-      return (state.phase, state.delivered)
+      return (state.stage, state.delivered)
     }
-    switch (phase, delivered) {
+    switch (stage, delivered) {
     case (.made, .nothing):
       let now = Instant.now
       recorder.metrics(of: .outbound).withLock { $0.active.add(self, at: now) }
@@ -219,7 +219,7 @@ package final class RequestRecord: Sendable {
 extension RequestObservation {
   fileprivate mutating func end(_ end: RequestEnd, after nanoseconds: Int64, _ add: (inout Self) -> Void) {
     self.end = end
-    elapsed = nanoseconds
+    duration = .nanoseconds(nanoseconds)
     add(&self)
   }
 }

@@ -16,8 +16,8 @@ public final class RequestRecorder: Sendable {
   /// When so many wait, the thread drains at once.
   static let many = 1_024
 
-  package let outboundFilter: RequestFilter
-  let inboundFilter: RequestFilter
+  package let outboundFilter: (@Sendable (RequestDescription) -> Bool)?
+  let inboundFilter: (@Sendable (RequestDescription) -> Bool)?
   /// `nil` where there are none: then no URL is read.
   package let outboundTemplates: PathTemplates?
   let inboundTemplates: PathTemplates?
@@ -33,23 +33,6 @@ public final class RequestRecorder: Sendable {
   private let queue: BoundedQueue<[RequestRecord]>
   private let living = Atomic<Int>(0)
   private let reporter: WaitReporter
-
-  private struct Newest {
-    weak var withTracer: RequestRecorder?
-    weak var withSampling: RequestRecorder?
-    var findTrace: (@Sendable () -> TraceContext?)?
-  }
-  private static let newest = Mutex(Newest())
-  /// The tracer of the newest recorder that has one, and what finds an adapter's trace.
-  static var newestTracing: (tracer: (any RequestTracer)?, findTrace: (@Sendable () -> TraceContext?)?) {
-    let (recorder, findTrace) = newest.withLock { ($0.withTracer, $0.findTrace) }
-    return (recorder?.tracer, findTrace)
-  }
-  static func setTraceElsewhere(_ find: @escaping @Sendable () -> TraceContext?) {
-    newest.withLock { $0.findTrace = find }
-  }
-  /// The rate of the newest recorder that samples traces.
-  static var newestSamplingRate: Double { newest.withLock { $0.withSampling }?.traceSamplingRate ?? 0 }
 
   /// Makes a recorder and registers its metrics.
   ///
@@ -105,36 +88,55 @@ public final class RequestRecorder: Sendable {
     }
     ExitFlush.add(self)
     try registry.add(self)
-    Self.newest.withLock { newest in
-      if tracer != nil { newest.withTracer = self }
-      if traceSamplingRate > 0 { newest.withSampling = self }
+    NewestTracing.note(self)
+    try addMetrics(to: registry)
+  }
+
+  /// Adds the metrics of the recorder itself.
+  private func addMetrics(to registry: Registry) throws(RegistryError) {
+    let (reporter, queues) = (reporter, observerQueues)
+    var metrics: [(name: String, help: String, value: @Sendable () -> Double)] = [
+      (
+        "session_tap_refused_threads_total",
+        "Starts of a thread that the system refused, as at a limit of tasks. Each is tried again.",
+        { Double(BackgroundThread.refusedCount) }
+      ),
+      (
+        "session_tap_queue_held_seconds",
+        "For how long the queue of all URLSessions has not run what was put on it, 0 while it does.",
+        { reporter.heldTime().seconds }
+      ),
+      (
+        "session_tap_unstarted_requests",
+        "Requests that URLSession has taken and not started: something holds the queue of all sessions.",
+        { Double(reporter.unstarted().count) }
+      ),
+      (
+        "session_tap_oldest_unstarted_request_seconds",
+        "For how long the oldest of them has waited, 0 without any.", { reporter.unstarted().age.seconds }
+      ),
+      (
+        "session_tap_unfinished_requests",
+        "Requests that were active when the tap was shut down, 0 before.",
+        { Double(reporter.unfinishedCount) }
+      ),
+    ]
+    if !queues.isEmpty {
+      metrics.append(
+        (
+          "session_tap_observer_dropped_total",
+          "Calls of the app's own observers and tracer that were dropped, because too many waited.",
+          { Double(queues.reduce(0) { $0 + $1.droppedCount }) }
+        ))
     }
-    try registry.counter(
-      "session_tap_refused_threads_total",
-      help: "Starts of a thread that the system refused, as at a limit of tasks. Each is tried again."
-    ) { Double(BackgroundThread.refusedCount) }
-    try registry.gauge(
-      "session_tap_queue_held_seconds",
-      help: "For how long the queue of all URLSessions has not run what was put on it, 0 while it does.",
-      unit: "seconds"
-    ) { reporter.heldTime().seconds }
-    try registry.gauge(
-      "session_tap_unstarted_requests",
-      help: "Requests that URLSession has taken and not started: something holds the queue of all sessions."
-    ) { Double(reporter.unstarted().count) }
-    try registry.gauge(
-      "session_tap_oldest_unstarted_request_seconds",
-      help: "For how long the oldest of them has waited, 0 without any.", unit: "seconds"
-    ) { reporter.unstarted().age.seconds }
-    try registry.gauge(
-      "session_tap_unfinished_requests",
-      help: "Requests that were active when the tap was shut down, 0 before."
-    ) { Double(reporter.unfinishedCount) }
-    guard !queues.isEmpty else { return }
-    try registry.counter(
-      "session_tap_observer_dropped_total",
-      help: "Calls of the app's own observers and tracer that were dropped, because too many waited."
-    ) { Double(queues.reduce(0) { $0 + $1.droppedCount }) }
+    for (name, help, value) in metrics {
+      if name.hasSuffix("_total") {
+        try registry.counter(name, help: help, value: value)
+      } else {
+        try registry.gauge(
+          name, help: help, unit: name.hasSuffix("_seconds") ? "seconds" : nil, value: value)
+      }
+    }
   }
 
   /// Records requests that the app makes without a URLSession.

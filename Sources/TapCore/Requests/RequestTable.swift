@@ -12,7 +12,7 @@ struct RequestTable<Key: Hashable & Sendable> {
 
   /// Counts a request that begins. Its series does not expire before its end.
   ///
-  /// - Returns: The series that this one leads to, by their places.
+  /// - Returns: The series that this one leads to, by index.
   @discardableResult
   mutating func begin(in id: SeriesID) -> [SeriesID?] {
     var leads: [SeriesID?] = []
@@ -28,7 +28,7 @@ struct RequestTable<Key: Hashable & Sendable> {
 
   /// Records all values of an ended request: the end of it, where its begin was counted in the series.
   ///
-  /// - Returns: The series that this one leads to, by their places.
+  /// - Returns: The series that this one leads to, by index.
   @discardableResult
   mutating func record(
     _ request: borrowing RequestObservation, in id: SeriesID, endsRequest: Bool = false,
@@ -80,8 +80,8 @@ struct RequestTable<Key: Hashable & Sendable> {
 
   /// Has a series lead to one of another table, from now on until that one expires. What is found from or in
   /// an overflow series is not kept: another time there may be room.
-  mutating func lead(from id: SeriesID, _ place: Int, to other: SeriesID, isOverflow: Bool) {
-    if !isOverflow, !series.isOverflow(id) { series.update(id) { $0.leads[place] = other } }
+  mutating func lead(from id: SeriesID, _ index: Int, to other: SeriesID, isOverflow: Bool) {
+    if !isOverflow, !series.isOverflow(id) { series.update(id) { $0.leads[index] = other } }
   }
 
   func hasValue(of request: borrowing RequestObservation) -> Bool {

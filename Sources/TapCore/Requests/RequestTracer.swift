@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Makes a span of each request, where a tracing system records them. `Tap.Configuration.tracer` installs
 /// one; the adapter `TapTracing` makes one of any tracer of swift-distributed-tracing.
 ///
@@ -38,4 +40,34 @@ extension RequestTracer {
   public func beginClientSpan(in parent: TraceContext) -> TraceContext {
     TraceContext.$current.withValue(parent) { beginClientSpan() }
   }
+}
+
+/// Where the traces of new requests come from: the newest recorder that has a tracer, the newest one that
+/// samples, for as long as they live, and what an adapter finds.
+enum NewestTracing {
+  private struct State {
+    weak var tracing: RequestRecorder?
+    weak var sampling: RequestRecorder?
+    var findTrace: (@Sendable () -> TraceContext?)?
+  }
+  private static let state = Mutex(State())
+
+  static func note(_ recorder: RequestRecorder) {
+    state.withLock { state in
+      if recorder.tracer != nil { state.tracing = recorder }
+      if recorder.traceSamplingRate > 0 { state.sampling = recorder }
+    }
+  }
+
+  static func find(by find: @escaping @Sendable () -> TraceContext?) {
+    state.withLock { $0.findTrace = find }
+  }
+
+  /// The tracer, and what finds an adapter's trace.
+  static var sources: (tracer: (any RequestTracer)?, findTrace: (@Sendable () -> TraceContext?)?) {
+    let (recorder, findTrace) = state.withLock { ($0.tracing, $0.findTrace) }
+    return (recorder?.tracer, findTrace)
+  }
+
+  static var samplingRate: Double { state.withLock { $0.sampling }?.traceSamplingRate ?? 0 }
 }

@@ -151,8 +151,8 @@ struct RequestLineEncoder: Sendable {
   private static let phaseKeys = RequestTimings.Phase.allCases.map { Array(",\"\($0.logKey)\":".utf8) }
 
   private func times(of observation: borrowing RequestObservation, to line: inout LineWriter) {
-    line.member("duration_s", nanoseconds: observation.elapsed)
-    line.member("time_to_first_byte_s", nanoseconds: observation.elapsedToFirstByte)
+    line.member("duration_s", nanoseconds: observation.duration.nanoseconds)
+    line.member("time_to_first_byte_s", nanoseconds: observation.timeToFirstByte?.nanoseconds)
     observation.timings.forEach { place, nanoseconds in
       line.append(Self.phaseKeys[place])
       line.seconds(nanoseconds: nanoseconds)
@@ -166,8 +166,8 @@ struct RequestLineEncoder: Sendable {
     if let isReused = observation.isConnectionReused {
       line.append(isReused ? ",\"connection.reused\":true" : ",\"connection.reused\":false")
     }
-    line.member("network.resent_after_s", nanoseconds: observation.elapsedToResend)
-    line.member("network.round_trip_s", nanoseconds: observation.roundTrip)
+    line.member("network.resent_after_s", nanoseconds: observation.timeToResend?.nanoseconds)
+    line.member("network.round_trip_s", nanoseconds: observation.networkRoundTrip?.nanoseconds)
     line.member("network.retransmits", observation.retransmittedSegments, atLeast: 1)
   }
 

@@ -106,7 +106,7 @@ extension ClientRelay {
         observation.errorMessage = message
         (observation.requestBodySize, observation.responseBodySize) = (sent, received)
         observation.isFromCache = transfer.relay.isFromCache
-        observation.elapsedToFirstByte = phases.firstByte ?? transfer.relay.head
+        observation.timeToFirstByte = (phases.firstByte ?? transfer.relay.head).map { .nanoseconds($0) }
         if request.tap.configuration.collectsHeaders { observation.responseHeaders = headers }
         guard transfer.isNative else { return }
         observation.protocolVersion = transfer.protocolVersion
@@ -114,8 +114,8 @@ extension ClientRelay {
         observation.openedConnections = transfer.connectionCount
         observation.isConnectionReused = transfer.isConnectionReused
         observation.resendCount = transfer.redirectCount
-        if transfer.resend > 0 { observation.elapsedToResend = transfer.resend }
-        observation.roundTrip = transfer.connection?.info.roundTrip
+        if transfer.resend > 0 { observation.timeToResend = .nanoseconds(transfer.resend) }
+        observation.networkRoundTrip = transfer.connection?.info.roundTrip.map { .nanoseconds($0) }
         observation.retransmittedSegments = transfer.connection?.retransmittedSegments
         observation.timings = phases.timings
         if transfer.end != .complete, !transfer.isRedirectRefused { observation.cutOffPhase = phases.last }

@@ -28,7 +28,7 @@ let names: [Any.Type] = [
   (any LogSink).self, LogStatistics.self, MetricFamily.self, NetworkProtocolVersion.self,
   OutboundRequests.self, PathTemplateError.self, PathTemplates.self, ProcessMetrics.self, PushGateway.self,
   Readiness.self, Registry.self, RegistryError.self, RequestDescription.self, RequestDirection.self,
-  RequestEnd.self, RequestErrorType.self, RequestFilter.self, RequestLog.self, RequestLogError.self,
+  RequestEnd.self, RequestErrorType.self, RequestLog.self, RequestLogError.self,
   RequestObservation.self, (any RequestObserver).self, RequestConfiguration.self, RequestRecorder.self,
   RequestTimings.self, (any RequestTracer).self, RequestSnapshot.self, RequestWait.self,
   SeriesConfiguration.self, Tap.self, TapError.self,

@@ -66,13 +66,7 @@ extension ExtremeTrial {
   }
 
   private static var sessions: [Self] {
-    func filter<V: Extremal>(_ function: String, _ make: @escaping @Sendable (V) -> RequestFilter) -> [Self] {
-      start("RequestFilter.\(function)(_:)") { setup, texts in
-        setup.configuration.outbound.filter = make(texts)
-        setup.requests = nil
-      }
-    }
-    return use("Tap.sessionConfiguration(from:client:)", requests: 1) {
+    use("Tap.sessionConfiguration(from:client:)", requests: 1) {
       try await $0.request($0.session(client: $1 as String))
     }
       + use("Tap.session(client:configuration:delegate:delegateQueue:)", requests: 1) { run, client in
@@ -86,7 +80,6 @@ extension ExtremeTrial {
         run.tap.install(on: session, client: client as String)
         try await run.request(session)
       }
-      + filter("hosts") { .hosts($0) } + filter("paths") { .paths($0) } + filter("clients") { .clients($0) }
       + use("TapRequestContext.urlTemplate", requests: 1) {
         try await $0.request($0.session(), context: TapRequestContext(urlTemplate: $1))
       }

@@ -49,14 +49,14 @@ struct ActiveGaugeTests {
     #expect(gauges(after: 30) == [overflow: 0])
   }
 
-  @Test(arguments: 0..<16)
+  @Test(arguments: 0..<Extent.of(3, extensive: 16))
   func `gauges agree with a model`(seed: Int) throws {
     var generator = SeededGenerator(seed: seed)
     let recorder = try makeRecorder(limit: 1 + seed % 4)
     var active: [(request: ActiveRequest, gauge: String)] = []
     var seconds = 0
     var known: [String: Double] = [:]
-    for _ in 0..<300 {
+    for _ in 0..<Extent.of(60, extensive: 300) {
       switch Int.random(in: 0..<20, using: &generator) {
       case 0..<9:
         let request = begin(
@@ -75,7 +75,7 @@ struct ActiveGaugeTests {
     }
     for request in active.map(\.request) { request.cancel() }
     _ = gauges(after: seconds)
-    // With nothing under way every target can expire.
+    // With nothing active every target can expire.
     #expect(gauges(after: seconds + 10).keys.allSatisfy { $0.contains("overflow") })
   }
 
@@ -83,7 +83,7 @@ struct ActiveGaugeTests {
     let requests = try makeRecorder(limit: 4).inbound
     var generator = SeededGenerator(seed: 1)
     var active: [(request: ActiveRequest, gauge: String)] = []
-    for step in 0..<400 {
+    for step in 0..<Extent.of(60, extensive: 400) {
       if Bool.random(using: &generator) || active.isEmpty {
         let isKnown = Bool.random(using: &generator)
         let scheme = Bool.random(using: &generator) ? "http" : "https"

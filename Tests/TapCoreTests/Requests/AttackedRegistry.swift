@@ -2,16 +2,19 @@ import TestSupport
 
 @testable import TapCore
 
-/// Registries that have seen 100,000 hosts and 20,000 routes, among them some of a megabyte, ill-formed ones
+/// Registries that have seen many hosts and routes, among them some of a megabyte, ill-formed ones
 /// and every control character.
 enum AttackedRegistry {
   /// With a limit of 200, for judges that are slow beside a debug build. It is made once for all of them.
   static let small = Result { try make(limit: 200) }
 
+  static let hostCount = Extent.of(5_000, extensive: 100_000)
+  static let routeCount = hostCount / 5
+
   static func make(limit: Int) throws -> Registry {
     let registry = Registry()
     let metrics = try RequestDriver(registry: registry) { $0.series.limit = limit }
-    for number in 0..<100_000 {
+    for number in 0..<hostCount {
       let request = RequestDescription(
         client: "c", method: number % 1_000 == 7 ? megabyte : "GET", serverAddress: host(number),
         urlTemplate: number % 5_000 == 0 ? megabyte : nil)
@@ -19,7 +22,7 @@ enum AttackedRegistry {
         ($0.duration, $0.responseBodySize) = (.nanoseconds(number), Int64(number))
       }
     }
-    for number in 0..<20_000 {
+    for number in 0..<routeCount {
       let route = "/" + host(number)
       let request = metrics.recorder.inbound.begin(
         method: number % 1_000 == 7 ? megabyte : "GET", path: route, scheme: number % 3 == 0 ? route : "http",

@@ -76,35 +76,6 @@ import TestSupport
     #expect(registry.lines.contains { $0.hasPrefix("http_server_request_duration_seconds_count") })
   }
 
-  @Test(arguments: [
-    (RequestEnd.response(statusCode: 204), #"M,http_response_status_code="204""#, "ok"),
-    (.response(statusCode: 404), #"M,http_response_status_code="404""#, "ok"),
-    (.response(statusCode: 503), #"error_type="503",M,http_response_status_code="503""#, "http_error"),
-    (.response(statusCode: 0), "M", "ok"), (.response(statusCode: -500), "M", "ok"),
-    (.response(statusCode: .max), "M", "ok"),
-    (.response(statusCode: 600), #"error_type="600",M,http_response_status_code="600""#, "http_error"),
-    (.response(statusCode: 99), "M", "ok"),
-    (.response(statusCode: 100), #"M,http_response_status_code="100""#, "ok"),
-    (.response(statusCode: 499), #"M,http_response_status_code="499""#, "ok"),
-    (.response(statusCode: 500), #"error_type="500",M,http_response_status_code="500""#, "http_error"),
-    (.failure(.timeout, statusCode: nil), #"error_type="timeout",M"#, "error"),
-    (.failure(.body, statusCode: 200), #"error_type="body",M,http_response_status_code="200""#, "error"),
-    (.failure(.other, statusCode: 1_000), #"error_type="_OTHER",M"#, "error"), (.cancelled, "M", "cancelled"),
-  ])
-  func `tell how they ended: 4xx is the caller's`(how: RequestEnd, labels: String, outcome: String) throws {
-    let request = try make().begin(method: "GET", path: "/")
-    switch how {
-    case .response(let statusCode): request.end(statusCode: statusCode ?? 0)
-    case .failure(let type, let statusCode): request.fail(type, statusCode: statusCode)
-    case .cancelled: request.cancel()
-    }
-    let labels = labels.replacing("M", with: #"http_request_method="GET""#)
-    #expect(count(of: labels) == 1)
-    #expect(observer.ended.map(\.outcome.rawValue) == [outcome])
-    #expect(
-      registry.value(ofSeries: "session_tap_inbound_cancelled_requests_total") == (how == .cancelled ? 1 : 0))
-  }
-
   @Test func `have their route, though their caller has left`() throws {
     let request = try make().begin(method: "GET", path: "/users/42")
     request.cancel(route: "/users/{id}")

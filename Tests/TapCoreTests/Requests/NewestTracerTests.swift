@@ -55,7 +55,7 @@ import TestSupport
         ]
         released = recorders[1]
         #expect(TraceContext.next() == second)
-        #expect(RequestRecorder.newestSamplingRate == 1)
+        #expect(NewestTracing.samplingRate == 1)
         #expect(TraceContext.ofCurrentWork == nil)
         // It reads what headers it likes.
         let served = recorders[0].inbound.begin(method: "PUT", path: "/") { $0 == "a" ? "b" : nil }
@@ -66,7 +66,7 @@ import TestSupport
         let known = try recorder(Tracer(trace: first), in: registry)
         #expect(throws: RegistryError.self) { try recorder(Tracer(trace: second), rate: 0.5, in: registry) }
         #expect(TraceContext.next() == first)
-        #expect(RequestRecorder.newestSamplingRate == 1)
+        #expect(NewestTracing.samplingRate == 1)
         withExtendedLifetime((recorders, known)) {}
       }
       #expect(released == nil)

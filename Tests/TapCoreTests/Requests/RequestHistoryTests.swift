@@ -240,7 +240,7 @@ struct RequestHistoryTests {
     let addition = try #require(window.slots.first?.additions.first)
     for kept in [addition.slowest, addition.newestFailure] {
       let example = try #require(kept)
-      #expect((example.nanoseconds, example.end) == (whole.elapsed, whole.endTime))
+      #expect((example.nanoseconds, example.end) == (whole.duration.nanoseconds, whole.endTime))
       #expect((example.statusCode, example.errorType) == (503, "timeout"))
       #expect((example.trace, example.timings) == (whole.request.traceContext, whole.timings))
       #expect(example.cutOffPhase == .processing)

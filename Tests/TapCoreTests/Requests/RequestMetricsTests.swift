@@ -1,5 +1,6 @@
 import TestSupport
 
+/// What requests come to in the exposition.
 struct RequestMetricsTests {
   private let registry = Registry()
 
@@ -25,63 +26,103 @@ struct RequestMetricsTests {
     #expect(registry.value(of: "http_client_request_duration_seconds_sum") == 2)
   }
 
-  @Test func `one request from start to end`() throws {
+  @Test func `all that is known of a request is in its metrics, each with its unit and its buckets`() throws {
     let metrics = try RequestDriver(registry: registry) {
-      ($0.durationBuckets, $0.bodySizeBuckets) = ([0.01, 0.1], [64])
+      ($0.durationBuckets, $0.phaseBuckets, $0.roundTripBuckets, $0.bodySizeBuckets) = ([2], [3], [4], [8])
     }
-    metrics.requestStarted(request())
-    let target =
-      #"client="payments",http_request_method="GET",server_address="api.example.com",server_port="443""#
-    #expect(registry.value(ofSeries: "http_client_active_requests{\(target)}") == 1)
-
-    metrics.requestEnded(
-      RequestObservation(
-        request: request(template: "/users/{id}"), start: .now, duration: .milliseconds(20),
-        end: .response(statusCode: 200), responseBodySize: 512))
-    let labels =
-      #"client="payments",http_request_method="GET",http_response_status_code="200","#
-      + #"server_address="api.example.com",server_port="443",url_template="/users/{id}""#
+    let whole = with(RequestObservation.whole(.outbound, .response(statusCode: 503))) {
+      $0.timings = RequestTimings()
+      // It took place, in no time.
+      $0.timings[.tls] = .zero
+    }
+    metrics.record(whole.request, whole.end) { $0 = whole }
+    let server = #"server_address="api.example.com",server_port="443""#
+    let target = #"client="payments",http_request_method="_OTHER","# + server
+    let ended =
+      #"cache="hit",client="payments",error_type="503",http_request_method="_OTHER","#
+      + #"http_response_status_code="503",network_protocol_version="1.1","# + server
+      + #",url_template="/users/{id}""#
+    let phase = #"client="payments",phase="tls","# + server + #",url_template="/users/{id}""#
+    let trace = ##"# {trace_id="0af7651916cd43dd8448eb211c80319c",span_id="b7ad6b7169203331"}"##
     #expect(
-      registry.text == """
-        # HELP http_client_active_requests Requests that have started and not ended.
+      registry.exposition(in: .openMetrics).text == """
         # TYPE http_client_active_requests gauge
+        # HELP http_client_active_requests Requests that have started and not ended.
         http_client_active_requests{\(target)} 0
-        # HELP http_client_oldest_active_request_seconds Age of the oldest request that has started and not ended, 0 without any.
+        # TYPE http_client_connections_opened counter
+        # HELP http_client_connections_opened Connections that HTTP client requests opened.
+        http_client_connections_opened_total{client="payments",\(server)} 1
+        # TYPE http_client_network_round_trip_seconds histogram
+        # UNIT http_client_network_round_trip_seconds seconds
+        # HELP http_client_network_round_trip_seconds Least round trip of the connections of HTTP client requests, read at the end of a request.
+        http_client_network_round_trip_seconds_bucket{client="payments",\(server),le="4.0"} 1
+        http_client_network_round_trip_seconds_bucket{client="payments",\(server),le="+Inf"} 1
+        http_client_network_round_trip_seconds_sum{client="payments",\(server)} 1
+        http_client_network_round_trip_seconds_count{client="payments",\(server)} 1
         # TYPE http_client_oldest_active_request_seconds gauge
+        # UNIT http_client_oldest_active_request_seconds seconds
+        # HELP http_client_oldest_active_request_seconds Age of the oldest request that has started and not ended, 0 without any.
         http_client_oldest_active_request_seconds{\(target)} 0
-        # HELP http_client_redirects_total Redirects that HTTP client requests followed.
-        # TYPE http_client_redirects_total counter
-        http_client_redirects_total{\(target)} 0
-        # HELP http_client_request_duration_seconds Duration of HTTP client requests, from the start to the last byte of the body.
+        # TYPE http_client_redirects counter
+        # HELP http_client_redirects Redirects that HTTP client requests followed.
+        http_client_redirects_total{\(target)} 1
+        # TYPE http_client_request_body_size_bytes histogram
+        # UNIT http_client_request_body_size_bytes bytes
+        # HELP http_client_request_body_size_bytes Size of HTTP client request bodies.
+        http_client_request_body_size_bytes_bucket{\(ended),le="8.0"} 1 \(trace) 0 1795253400.123
+        http_client_request_body_size_bytes_bucket{\(ended),le="+Inf"} 1
+        http_client_request_body_size_bytes_sum{\(ended)} 0
+        http_client_request_body_size_bytes_count{\(ended)} 1
         # TYPE http_client_request_duration_seconds histogram
-        http_client_request_duration_seconds_bucket{\(labels),le="0.01"} 0
-        http_client_request_duration_seconds_bucket{\(labels),le="0.1"} 1
-        http_client_request_duration_seconds_bucket{\(labels),le="+Inf"} 1
-        http_client_request_duration_seconds_sum{\(labels)} 0.02
-        http_client_request_duration_seconds_count{\(labels)} 1
-        # HELP http_client_response_body_size_bytes Size of HTTP client response bodies.
+        # UNIT http_client_request_duration_seconds seconds
+        # HELP http_client_request_duration_seconds Duration of HTTP client requests, from the start to the last byte of the body.
+        http_client_request_duration_seconds_bucket{\(ended),le="2.0"} 1 \(trace) 0.012345 1795253400.123
+        http_client_request_duration_seconds_bucket{\(ended),le="+Inf"} 1
+        http_client_request_duration_seconds_sum{\(ended)} 0.012345
+        http_client_request_duration_seconds_count{\(ended)} 1
+        # TYPE http_client_request_phase_duration_seconds histogram
+        # UNIT http_client_request_phase_duration_seconds seconds
+        # HELP http_client_request_phase_duration_seconds Duration of the phases of HTTP client requests, of the last leg after redirects.
+        http_client_request_phase_duration_seconds_bucket{\(phase),le="3.0"} 1
+        http_client_request_phase_duration_seconds_bucket{\(phase),le="+Inf"} 1
+        http_client_request_phase_duration_seconds_sum{\(phase)} 0
+        http_client_request_phase_duration_seconds_count{\(phase)} 1
         # TYPE http_client_response_body_size_bytes histogram
-        http_client_response_body_size_bytes_bucket{\(labels),le="64.0"} 0
-        http_client_response_body_size_bytes_bucket{\(labels),le="+Inf"} 1
-        http_client_response_body_size_bytes_sum{\(labels)} 512
-        http_client_response_body_size_bytes_count{\(labels)} 1
-        # HELP session_tap_cancelled_requests_total Requests that the app cancelled.
-        # TYPE session_tap_cancelled_requests_total counter
+        # UNIT http_client_response_body_size_bytes bytes
+        # HELP http_client_response_body_size_bytes Size of HTTP client response bodies.
+        http_client_response_body_size_bytes_bucket{\(ended),le="8.0"} 0
+        http_client_response_body_size_bytes_bucket{\(ended),le="+Inf"} 1 \(trace) 512 1795253400.123
+        http_client_response_body_size_bytes_sum{\(ended)} 512
+        http_client_response_body_size_bytes_count{\(ended)} 1
+        # TYPE http_client_retransmitted_segments counter
+        # HELP http_client_retransmitted_segments TCP segments that were sent again on the connections of HTTP client requests.
+        http_client_retransmitted_segments_total{client="payments",\(server)} 1
+        # TYPE http_client_time_to_first_byte_seconds histogram
+        # UNIT http_client_time_to_first_byte_seconds seconds
+        # HELP http_client_time_to_first_byte_seconds Time of HTTP client requests from the start to the head of the response.
+        http_client_time_to_first_byte_seconds_bucket{\(ended),le="2.0"} 1 \(trace) 1 1795253400.123
+        http_client_time_to_first_byte_seconds_bucket{\(ended),le="+Inf"} 1
+        http_client_time_to_first_byte_seconds_sum{\(ended)} 1
+        http_client_time_to_first_byte_seconds_count{\(ended)} 1
+        # TYPE session_tap_cancelled_requests counter
+        # HELP session_tap_cancelled_requests Requests that the app cancelled.
         session_tap_cancelled_requests_total{client="payments"} 0
-        # HELP session_tap_ended_requests_total Requests that have ended: with a response, with an error or by a cancel.
-        # TYPE session_tap_ended_requests_total counter
+        # TYPE session_tap_ended_requests counter
+        # HELP session_tap_ended_requests Requests that have ended: with a response, with an error or by a cancel.
         session_tap_ended_requests_total{client="payments"} 1
-        # HELP session_tap_oldest_unstarted_request_seconds For how long the oldest of them has waited, 0 without any.
         # TYPE session_tap_oldest_unstarted_request_seconds gauge
+        # UNIT session_tap_oldest_unstarted_request_seconds seconds
+        # HELP session_tap_oldest_unstarted_request_seconds For how long the oldest of them has waited, 0 without any.
         session_tap_oldest_unstarted_request_seconds 0
-        # HELP session_tap_queue_held_seconds For how long the queue of all URLSessions has not run what was put on it, 0 while it does.
         # TYPE session_tap_queue_held_seconds gauge
+        # UNIT session_tap_queue_held_seconds seconds
+        # HELP session_tap_queue_held_seconds For how long the queue of all URLSessions has not run what was put on it, 0 while it does.
         session_tap_queue_held_seconds 0
-        # HELP session_tap_refused_threads_total Starts of a thread that the system refused, as at a limit of tasks. Each is tried again.
-        # TYPE session_tap_refused_threads_total counter
+        # TYPE session_tap_refused_threads counter
+        # HELP session_tap_refused_threads Starts of a thread that the system refused, as at a limit of tasks. Each is tried again.
         session_tap_refused_threads_total 0
-        # HELP session_tap_series_overflow_total Label sets that found no room in their metric.
-        # TYPE session_tap_series_overflow_total counter
+        # TYPE session_tap_series_overflow counter
+        # HELP session_tap_series_overflow Label sets that found no room in their metric.
         session_tap_series_overflow_total{metric="http_client_active_requests"} 0
         session_tap_series_overflow_total{metric="http_client_connections_opened_total"} 0
         session_tap_series_overflow_total{metric="http_client_network_round_trip_seconds"} 0
@@ -96,17 +137,41 @@ struct RequestMetricsTests {
         session_tap_series_overflow_total{metric="session_tap_cancelled_requests_total"} 0
         session_tap_series_overflow_total{metric="session_tap_ended_requests_total"} 0
         session_tap_series_overflow_total{metric="session_tap_started_requests_total"} 0
-        # HELP session_tap_started_requests_total Requests that have started.
-        # TYPE session_tap_started_requests_total counter
+        # TYPE session_tap_started_requests counter
+        # HELP session_tap_started_requests Requests that have started.
         session_tap_started_requests_total{client="payments"} 1
-        # HELP session_tap_unfinished_requests Requests that were active when the tap was shut down, 0 before.
         # TYPE session_tap_unfinished_requests gauge
+        # HELP session_tap_unfinished_requests Requests that were active when the tap was shut down, 0 before.
         session_tap_unfinished_requests 0
-        # HELP session_tap_unstarted_requests Requests that URLSession has taken and not started: something holds the queue of all sessions.
         # TYPE session_tap_unstarted_requests gauge
+        # HELP session_tap_unstarted_requests Requests that URLSession has taken and not started: something holds the queue of all sessions.
         session_tap_unstarted_requests 0
+        # EOF
 
         """)
+  }
+
+  @Test func `a request is active from its start to its end, and what is unknown of it has no series`() throws
+  {
+    let metrics = try RequestDriver(registry: registry)
+    metrics.requestStarted(request())
+    let target =
+      #"{client="payments",http_request_method="GET",server_address="api.example.com",server_port="443"}"#
+    #expect(registry.value(ofSeries: "http_client_active_requests\(target)") == 1)
+    metrics.requestEnded(
+      RequestObservation(
+        request: request(), start: .now, duration: .milliseconds(20), end: .response(statusCode: 200),
+        responseBodySize: 512))
+    #expect(registry.value(ofSeries: "http_client_active_requests\(target)") == 0)
+    let names = registry.lines.filter { $0.hasPrefix("# TYPE http_client") }.map {
+      $0.split(separator: " ")[2]
+    }
+    #expect(
+      names == [
+        "http_client_active_requests", "http_client_oldest_active_request_seconds",
+        "http_client_redirects_total", "http_client_request_duration_seconds",
+        "http_client_response_body_size_bytes",
+      ])
   }
 
   @Test func `an exemplar is of the moment when its request ended`() throws {
@@ -197,32 +262,47 @@ struct RequestMetricsTests {
 
   @Test func `by default every request counts, without a template, in 2,000 series that stay`() {
     let configuration = RequestConfiguration()
-    #expect(configuration.filter.isAll && configuration.pathTemplates.isEmpty)
+    #expect(configuration.filter == nil && configuration.pathTemplates.isEmpty)
     #expect(configuration.waitingExemptions == [])
     #expect(configuration.series == SeriesConfiguration(limit: 2_000, idleExpiry: nil))
   }
 
-  @Test(
-    arguments: [
-      (RequestEnd.response(statusCode: 204), #"M,http_response_status_code="204""#),
-      (.response(statusCode: 404), #"error_type="404",M,http_response_status_code="404""#),
-      (.response(statusCode: 503), #"error_type="503",M,http_response_status_code="503""#),
-      (.response(statusCode: 399), #"M,http_response_status_code="399""#),
-      (.response(statusCode: 400), #"error_type="400",M,http_response_status_code="400""#),
-      (.response(statusCode: 599), #"error_type="599",M,http_response_status_code="599""#),
-      (.response(statusCode: 999), #"error_type="999",M,http_response_status_code="999""#),
-      (.response(statusCode: 0), "M"), (.response(statusCode: 1_000), "M"),
-      (.failure(.timeout, statusCode: nil), #"error_type="timeout",M"#),
-      (.failure(.body, statusCode: 200), #"error_type="body",M,http_response_status_code="200""#),
-      (.failure(.body, statusCode: 503), #"error_type="body",M,http_response_status_code="503""#),
-      (.failure(.other, statusCode: nil), #"error_type="_OTHER",M"#), (.cancelled, "M"),
-    ] as [(RequestEnd, String)])
-  func `labels tell how a request ended`(how: RequestEnd, labels: String) throws {
-    let metrics = try RequestDriver(registry: registry)
-    metrics.record(RequestDescription(client: "", method: "GET"), how)
-    let labels = labels.replacing("M", with: #"http_request_method="GET""#)
-    #expect(count(of: labels) == 1)
-    #expect(registry.value(ofSeries: "session_tap_cancelled_requests_total") == (how == .cancelled ? 1 : 0))
+  @Test func `labels and the outcome tell how a request ended, and 4xx is the caller's error`() throws {
+    // The type of the error, the status code, the outcome: of a request that the app makes, and serves.
+    let rows: [(RequestEnd, made: String, served: String)] = [
+      (.response(statusCode: 100), "- 100 ok", "- 100 ok"),
+      (.response(statusCode: 204), "- 204 ok", "- 204 ok"),
+      (.response(statusCode: 399), "- 399 ok", "- 399 ok"),
+      (.response(statusCode: 400), "400 400 http_error", "- 400 ok"),
+      (.response(statusCode: 499), "499 499 http_error", "- 499 ok"),
+      (.response(statusCode: 500), "500 500 http_error", "500 500 http_error"),
+      (.response(statusCode: 999), "999 999 http_error", "999 999 http_error"),
+      (.response(statusCode: nil), "- - ok", "- - ok"), (.response(statusCode: 99), "- - ok", "- - ok"),
+      (.response(statusCode: 0), "- - ok", "- - ok"), (.response(statusCode: -500), "- - ok", "- - ok"),
+      (.response(statusCode: 1_000), "- - ok", "- - ok"), (.response(statusCode: .max), "- - ok", "- - ok"),
+      (.failure(.timeout, statusCode: nil), "timeout - error", "timeout - error"),
+      (.failure(.body, statusCode: 200), "body 200 error", "body 200 error"),
+      (.failure(.body, statusCode: 503), "body 503 error", "body 503 error"),
+      (.failure(.other, statusCode: 1_000), "_OTHER - error", "_OTHER - error"),
+      (.cancelled, "- - cancelled", "- - cancelled"),
+    ]
+    func found(_ direction: RequestDirection, _ end: RequestEnd) throws -> String {
+      let (registry, observer) = (Registry(), RecordingObserver())
+      let driver = try RequestDriver(registry: registry, consumers: [observer])
+      driver.record(RequestDescription(direction: direction, client: "", method: "GET"), end)
+      let name = "http_\(direction == .inbound ? "server" : "client")_request_duration_seconds_count{"
+      let line = registry.lines.first { $0.hasPrefix(name) } ?? ""
+      func label(_ key: String) -> Substring {
+        line.firstRange(of: "\(key)=\"").map { line[$0.upperBound...].prefix { $0 != "\"" } } ?? "-"
+      }
+      let cancelled = registry.value(
+        of: "session_tap_\(direction == .inbound ? "inbound_" : "")cancelled_requests_total")
+      let outcome = observer.ended.first?.outcome.rawValue ?? ""
+      #expect(cancelled == (outcome == "cancelled" ? 1 : 0) && line.contains("method=\"GET\""))
+      return "\(label("error_type")) \(label("http_response_status_code")) \(outcome)"
+    }
+    #expect(try rows.map { try found(.outbound, $0.0) } == rows.map(\.made))
+    #expect(try rows.map { try found(.inbound, $0.0) } == rows.map(\.served))
   }
 
   @Test func `the time to the first byte is there where it is known`() throws {
@@ -280,5 +360,27 @@ struct RequestMetricsTests {
     #expect(registry.lines.allSatisfy { $0.utf8.count < 2_500 })
     let counts = registry.lines.filter { $0.hasPrefix("http_client_request_duration_seconds_count") }
     #expect(counts.contains { $0.hasSuffix(" 1") })
+  }
+
+  @Test(arguments: ["http_client_active_requests", "http_server_active_requests"])
+  func `the app's own metrics have other names`(name: String) throws {
+    let driver = try RequestDriver(registry: registry)
+    #expect(throws: RegistryError.self) { try registry.gauge(name, help: "") }
+    withExtendedLifetime(driver) {}
+  }
+
+  @Test func `buckets that are none are refused with the name of their metric`() {
+    func refused(_ change: (inout RequestConfiguration) -> Void) -> String? {
+      do throws(RegistryError) {
+        _ = try RequestDriver(registry: Registry(), change)
+        return nil
+      } catch {
+        return error.metric
+      }
+    }
+    #expect(refused { $0.durationBuckets = [2, 1] } == "http_client_request_duration_seconds")
+    #expect(refused { $0.bodySizeBuckets = [] } == "http_client_request_body_size_bytes")
+    #expect(refused { $0.phaseBuckets = [.nan] } == "http_client_request_phase_duration_seconds")
+    #expect(refused { $0.roundTripBuckets = [1, 1] } == "http_client_network_round_trip_seconds")
   }
 }

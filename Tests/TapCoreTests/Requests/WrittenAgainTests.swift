@@ -10,7 +10,7 @@ struct WrittenAgainTests {
 
   @Test func `the page, the boards and the articles have each phase`() throws {
     let phases = RequestTimings.Phase.allCases
-    #expect(phases.map(\.place) == Array(phases.indices))
+    #expect(phases.map(\.index) == Array(phases.indices))
     let names = phases.map(\.rawValue)
     let script = try Repository.text("Sources/TapPage/Web/phases.js").prefix { $0 != "}" }
     #expect(try words(#"(?m)^  (\w+): \["#, in: script) == names + ["unknown"])

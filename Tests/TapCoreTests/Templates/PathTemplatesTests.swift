@@ -54,68 +54,36 @@ import TestSupport
     #expect((["/u/{a}/*", "/u/{b}/*"] as PathTemplates).template(for: "/u/1/x") == "/u/{a}/*")
   }
 
-  @Test(
-    arguments: [
-      ("/users/:id", "/users/{id}"), ("/users/:id/posts/:post", "/users/{id}/posts/{post}"),
-      ("users/{id}", "/users/{id}"), ("users/{id", "/users/{id}"), ("/users/id}", "/users/{id}"),
-      ("/users/{id}}", "/users/{id}"), ("/users/{{id}}", "/users/{id}"), ("/users/{}", "/users/{name}"),
-      ("/users/:", "/users/{name}"), ("/users/{id}.json", "/users/{id}"), ("/users/user-{id}", "/users/{id}"),
-      ("/users/<id>", "/users/{id}"), ("/users/<int:id>/posts", "/users/{id}/posts"),
-      ("/files/**", "/files/*"), ("/files/*.js", "/files/*"), ("/files/{*path}", "/files/*"),
-      ("/files/*/x", "/files/{name}/x"), ("/users?page={page}", "/users"), ("/users#{id}", "/users"),
-      ("/users/:id?", "/users/{id}"), ("https://api.example.com/users/{id}", "/users/{id}"),
-      ("https://api.example.com", "/"), ("", "/"), ("*", "/*"), ("?", "/"),
-      (" /users/{id}\t", "/users/{id}"), ("/my files/{id}", "/my%20files/{id}"), ("/a\tb\n", "/a%09b"),
-      ("/users/{user id}", "/users/{user_id}"), ("/users/{ id }", "/users/{id}"), ("/u/{ }", "/u/{name}"),
-      ("/u/{id}/posts/{id}", "/u/{id}/posts/{id2}"), ("/{a}/{a}/{a2}/{a}", "/{a}/{a3}/{a2}/{a4}"),
-      ("/:id/:id", "/{id}/{id2}"), ("/{}/{}", "/{name}/{name2}"), ("/a\u{7F}b", "/a%7Fb"),
-      ("a:/", "/a:/"), ("v1:/b/c", "/v1:/b/c"), ("/health*/", "/{name}/"), ("/files/a*b", "/files/*"),
-      ("/files/img-*", "/files/*"), ("/users/:id*", "/users/*"), ("/users/x{id*", "/users/*"),
-    ] as [(String, String)])
-  func `another spelling is refused, and the right one shown`(template: String, spelling: String) throws {
-    let error = #expect(throws: PathTemplateError.self) { try PathTemplates(["/", template]).validate() }
+  @Test(arguments: [
+    "/users/:id", "/users/:id/posts/:post", "users/{id}", "/users/{id", "/users/id}", "/users/{id}}",
+    "/users/{{id}}", "/users/{}", "/users/:", "/users/{id}.json", "/users/user-{id}", "/users/<id>",
+    "/users/<int:id>/posts", "/files/**", "/files/*.js", "/files/{*path}", "/files/*/x", "/users?page={page}",
+    "/users#{id}", "https://api.example.com/users/{id}", "", "*", "?", " /users/{id}", "/users/{id}\t",
+    "/my files/{id}", "/users/{user id}", "/u/{id}/posts/{id}", "/a\u{7F}b", "a:/", "/health*", "/health*/",
+    "/files/a*b",
+  ])
+  func `another spelling is refused, with an example of the right one`(template: String) throws {
+    let error = #expect(throws: PathTemplateError.self) {
+      try PathTemplates(["/", template, "/<name>"]).validate()
+    }
     #expect(error?.template == template)
-    #expect(error?.spelling == spelling)
-    #expect(error.map { "\($0)" }?.contains("write '\(spelling)'") == true)
-    try PathTemplates([spelling]).validate()
+    #expect(
+      error?.description
+        == "path template '\(template)' does not match the intended paths: spell it like "
+        + "'/users/{id}/files/*' (first a '/'; a parameter is a whole segment in braces, with a name of its "
+        + "own; a '*' is the last segment; no query, and no blanks)")
   }
 
   @Test(arguments: [
     "/", "//", "/users", "/users/", "/users/{id}", "/users/{id:int}", "/*", "/files/*", "/v1/users:batchGet",
-    "/a;b=c", "/%7Bid%7D", "/ü", "/@me", "/{a}/{b}/*",
+    "/a;b=c", "/%7Bid%7D", "/ü", "/@me", "/{a}/{b}/*", "/users/{id}/files/*",
   ])
   func `the right spelling is accepted`(template: String) throws { try PathTemplates([template]).validate() }
 
-  /// `/*` in its place would fit every path.
-  @Test(arguments: [
-    ("/health*", "/health"), ("health*", "/health"), ("/v1/é**", "/v1/é"),
-    ("/v1*", "/v1"), ("/my files*", "/my%20files"),
-    ("/users/{id}/post*", "/users/{id}/post"),
-  ])
-  func `a star behind a word is two templates`(template: String, word: String) throws {
-    let error = #expect(throws: PathTemplateError.self) { try PathTemplates([template]).validate() }
-    #expect(error?.spelling == "\(word)/*")
-    #expect(error?.description.contains("write '\(word)' and '\(word)/*' (") == true)
-    try PathTemplates([word, "\(word)/*"]).validate()
-  }
-
-  @Test func `a refusal names the first template that is misspelt, and the remedy`() {
-    let error = #expect(throws: PathTemplateError.self) {
-      try PathTemplates(["/", "/users/:id", "/<name>"]).validate()
-    }
-    #expect(
-      error?.description
-        == "path template '/users/:id' does not fit the paths that it is meant for: write '/users/{id}' "
-        + "(a parameter is a whole segment in braces with a name of its own, '*' is the last one, "
-        + "the first character is '/', a blank is '%20')")
-  }
-
-  @Test func `the texts of a refusal have a bound`() {
+  @Test func `the text of a refusal has a bound`() {
     let template = ":" + String(repeating: "x", count: 1 << 20)
     let error = #expect(throws: PathTemplateError.self) { try PathTemplates([template]).validate() }
-    #expect(error?.description.utf8.count ?? .max < 1_000)
     #expect(error?.template == String(template.prefix(256)))
-    #expect(error?.spelling == "/{" + String(repeating: "x", count: 254))
   }
 
   @Test func `a path of 510 segments is found, and none beyond it`() {

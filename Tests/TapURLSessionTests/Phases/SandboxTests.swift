@@ -112,7 +112,7 @@ func getsockoptOfSandbox(
         }
         #expect(phases[.upload] == nil, "\(path): \(phases)")
         #expect(observation.phaseSum <= observation.elapsed, "\(path): \(phases)")
-        #expect(observation.roundTrip.map { $0 > 0 } != false)
+        #expect(observation.networkRoundTrip.map { $0 > .zero } != false)
         if let transfer = phases[nanoseconds: .transfer], path == "download" {
           // A client that is late to read the first byte takes a part of the body's time for the server's.
           let processing = phases[nanoseconds: .processing] ?? 0
@@ -124,7 +124,7 @@ func getsockoptOfSandbox(
         // Where nothing was received, no lack of segments contradicts a round trip, which is the kernel's
         // there.
         if answer.isUseless && (path, answer) != ("reset", .noSegments) || answer == .noRoundTrip {
-          #expect(observation.roundTrip == nil)
+          #expect(observation.networkRoundTrip == nil)
         }
       }
       #expect(TCPInfo.isUsed == !answer.isUseless)

@@ -36,7 +36,7 @@ import TestSupport
       request.path == "/held"
         ? [.signal(held), .hold(over), .think(60), .response()] : [.response(body: [1])]
     }
-    let options = with(RequestConfiguration()) { $0.filter = RequestFilter { !$0.url.hasSuffix("/held") } }
+    let options = with(RequestConfiguration()) { $0.filter = { !$0.url.hasSuffix("/held") } }
     let (tap, observer) = URLSessionTap.observed(options: options)
     let base = with(URLSessionConfiguration.ephemeral) { $0.httpMaximumConnectionsPerHost = 1 }
     let session = tap.session(base)

@@ -48,7 +48,7 @@ import TestSupport
     _ = try await exchange.run(.ephemeral)
     try await observer.waitForEnds(ended + 1)
     let observation = try #require(observer.ended.last)
-    #expect(observation.openedConnections == 1 && observation.roundTrip != nil, "\(observation)")
+    #expect(observation.openedConnections == 1 && observation.networkRoundTrip != nil, "\(observation)")
     #expect(observation.retransmittedSegments != nil)
     #expect(unknown.value == 0)
   }
@@ -82,10 +82,10 @@ import TestSupport
   /// goodbye: then the connection is counted as unknown.
   private func expectRoundTrips(_ count: Int, _ way: FrontServer.Way) async throws {
     try await observer.waitForEnds(count)
-    let missing = observer.ended.count { $0.roundTrip == nil }
+    let missing = observer.ended.count { $0.networkRoundTrip == nil }
     #expect(Double(missing) == unknown.value)
     if way != .tlsThatCloses || !Scenario.isCurl("8.9") {
-      #expect(missing == 0, "\(observer.ended.map { ($0.roundTrip, $0.openedConnections, $0.elapsed) })")
+      #expect(missing == 0, "\(observer.ended.map { ($0.networkRoundTrip, $0.openedConnections, $0.elapsed) })")
     }
   }
 
@@ -222,7 +222,7 @@ import TestSupport
     session.finishTasksAndInvalidate()
     let observation = try await observer.end()
     #expect(observation.peerAddress == "127.0.0.1" && observation.timings[.processing] != nil)
-    #expect(observation.roundTrip == nil && observation.retransmittedSegments == nil)
+    #expect(observation.networkRoundTrip == nil && observation.retransmittedSegments == nil)
     // For each tap.
     #expect(unknown.value == 2)
     // Where the limit of connections is unknown, no transfer is known to have had one.
