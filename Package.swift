@@ -11,6 +11,7 @@ let package = Package(
     .library(name: "TapEndpoint", targets: ["TapEndpoint"]),
     .library(name: "TapURLSession", targets: ["TapURLSession"]),
     .library(name: "TapEverySession", targets: ["TapEverySession"]),
+    .library(name: "TapTesting", targets: ["TapTesting"]),
     .executable(name: "session-tap", targets: ["session-tap"]),
   ],
   dependencies: [],
@@ -26,6 +27,8 @@ let package = Package(
     .target(
       name: "SessionTap",
       dependencies: ["TapCore", "TapLog", "TapEndpoint", "TapFoundation", "TapPage", "TapURLSession"]),
+    // For an app's tests: no part of what ships.
+    .target(name: "TapTesting", dependencies: ["SessionTap"]),
     // In C for a weak definition, which Swift does not have.
     .target(name: "TapSessionSymbols", exclude: ["linked-statically"]),
     .target(
@@ -33,7 +36,7 @@ let package = Package(
       dependencies: ["SessionTap", "TapFoundation", "TapSessionSymbols", "TapURLSession"]),
     .executableTarget(name: "session-tap", dependencies: ["SessionTap"], path: "Sources/Command"),
     .executableTarget(
-      name: "session-tap-benchmarks", dependencies: ["SessionTap"], path: "Sources/Benchmarks"),
+      name: "session-tap-benchmarks", dependencies: ["SessionTap", "TapTesting"], path: "Sources/Benchmarks"),
 
     .executableTarget(
       name: "endpoint-under-test", dependencies: ["TapEndpoint"], path: "Tests/EndpointUnderTest"),
@@ -50,7 +53,7 @@ let package = Package(
     .testTarget(name: "TapEndpointTests", dependencies: ["TapEndpoint", "TestSupport"]),
     .testTarget(name: "TapPageTests", dependencies: ["SessionTap", "TapPage", "TestSupport"]),
     .testTarget(name: "TapURLSessionTests", dependencies: ["TapURLSession", "TestSupport"]),
-    .testTarget(name: "SessionTapTests", dependencies: ["SessionTap", "TestSupport"]),
+    .testTarget(name: "SessionTapTests", dependencies: ["SessionTap", "TapTesting", "TestSupport"]),
     .testTarget(name: "DashboardTests", dependencies: ["SessionTap", "TestSupport"]),
   ]
 )

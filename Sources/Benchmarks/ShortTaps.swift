@@ -1,5 +1,6 @@
 import Foundation
 import SessionTap
+import TapTesting
 
 extension Benchmark {
   /// What a tap of a test takes, with a session, when there have been many: the last of 4,000 beside the

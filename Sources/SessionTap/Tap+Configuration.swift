@@ -3,7 +3,7 @@ public import TapCore
 public import TapEndpoint
 public import TapLog
 import TapPage
-public import TapURLSession
+package import TapURLSession
 
 extension Tap {
   /// What a tap does. By default it serves metrics at 127.0.0.1:9464, writes no log, and reads the
@@ -30,7 +30,7 @@ extension Tap {
     /// begins here is not sampled (``/TapCore/TraceContext/random(isSampled:)``), so only a caller's can be.
     public var exemplars = ExemplarPolicy.sampled
     /// Settings for URLSessions alone.
-    public var sessions = URLSessionTap.Configuration()
+    package var sessions = URLSessionTap.Configuration()
     /// Whether the tap exposes the metrics of the process, `process_*`. Switch it off if the app registers
     /// its own.
     public var exposesProcess = true
@@ -42,7 +42,7 @@ extension Tap {
     public var target = TargetInfo(serviceName: nil, resourceAttributes: nil)
     /// Where the lines go: each request's, and the app's own. `nil` writes none. A list has several places:
     /// `[.file("requests.jsonl"), .standardError]`. ``logging`` says how the lines are made.
-    public var log: RequestLog.Destination? { didSet { isLogOfEnvironment = false } }
+    public var log: RequestLog.Destination?
     /// How the lines are made and written, wherever ``log`` has them go: redaction, sampling, limits,
     /// rotation.
     public var logging = RequestLog.Configuration()
@@ -51,13 +51,12 @@ extension Tap {
     /// without a ``log``. The number of the newest lines is
     /// ``/TapLog/RequestLog/Configuration/recentLineLimit``, or 1,000 if that is 0.
     public var servesLog = false
-    /// Whether the page opens with the last ten minutes: `true` by default. The process keeps what each five
-    /// seconds added to the durations of ended requests, by the series of the metric, with the slowest and
-    /// the newest failed requests: at most 3 MiB for the requests that the app makes, and 3 MiB for those
-    /// that it serves. Beyond that it keeps less than ten minutes. `/page/history` has it. An app without an
-    /// ``endpoint`` keeps nothing.
-    public var keepsPageHistory = true
     /// Where the metrics are served; `nil` serves none. By default refusals become warnings in the log.
+    ///
+    /// The page opens with the last ten minutes. For it the process keeps what each five seconds added to the
+    /// durations of ended requests, by the series of the metric, with the slowest and the newest failed
+    /// requests: at most 3 MiB for the requests that the app makes, and 3 MiB for those that it serves. Beyond
+    /// that it keeps less than ten minutes. An app without an endpoint keeps nothing.
     public var endpoint: Endpoint.Configuration? = Endpoint.Configuration()
     /// Whether ``Tap/start()`` throws if another process uses the endpoint's address, as the old one does in
     /// a restart. By default it warns, and the endpoint tries again each second until the address is free.
@@ -88,14 +87,13 @@ extension Tap {
     /// One line for each variable that ``init(environment:)`` could not use.
     public internal(set) var warnings: [String] = []
 
-    static let servedLineLimit = 1_000
     package var addressRetryInterval = Duration.seconds(1)
+    /// What keeps the requests of a tap for tests.
+    package var consumers: [any RequestConsumer] = []
     var assignments: [EnvironmentVariable.Assignment] = []
+    /// The address, if a variable has changed it.
     var environmentAddress: EndpointAddress?
     var environmentLog: RequestLog.Destination?
-    var isLogOfEnvironment = false
-    /// Keeps what has ended, in a tap for tests.
-    var recorded: RecordedRequests?
 
     /// Makes the default configuration, changed by the process's environment (``init(environment:)``).
     public init() { self.init(environment: ProcessInfo.processInfo.environment) }
@@ -119,22 +117,21 @@ extension Tap.Configuration {
     where logging.fields[field] == nil {
       if let value = target[label] { logging.fields[field] = .string(value) }
     }
-    if servesLog, logging.recentLineLimit == 0 { logging.recentLineLimit = Self.servedLineLimit }
+    if servesLog, logging.recentLineLimit == 0 { logging.recentLineLimit = 1_000 }
     guard let destination = log ?? (servesLog ? .memory : nil) else { return nil }
     do {
       return try RequestLog(to: destination, configuration: logging)
     } catch {
-      guard error.code == .cannotOpen else { throw error }
-      if isLogOfEnvironment {
-        warnings.append("SESSION_TAP_LOG: \(error); the app runs without a log")
+      guard error.code == .cannotOpen, let environmentLog else { throw error }
+      if destination.kinds == environmentLog.kinds {
+        warnings.append("\(EnvironmentVariable.log): \(error); the app runs without a log")
         // It is not the code that sets none.
         assignments.removeAll { $0.variable.name == EnvironmentVariable.log }
         log = nil
         return try makeLog()
       }
-      guard let environmentLog, let requestLog = try? RequestLog(to: environmentLog, configuration: logging)
-      else { throw error }
-      warnings.append("\(error); SESSION_TAP_LOG is used instead")
+      guard let requestLog = try? RequestLog(to: environmentLog, configuration: logging) else { throw error }
+      warnings.append("\(error); \(EnvironmentVariable.log) is used instead")
       log = environmentLog
       return requestLog
     }
@@ -153,9 +150,8 @@ extension Tap.Configuration {
       }
     }
     let redaction = logging.redaction
-    if !redaction.allowedRequestHeaders.isEmpty || !redaction.allowedResponseHeaders.isEmpty {
-      sessions.collectsHeaders = true
-    }
+    sessions.collectsHeaders =
+      !redaction.allowedRequestHeaders.isEmpty || !redaction.allowedResponseHeaders.isEmpty
     return sessions
   }
 
@@ -166,8 +162,8 @@ extension Tap.Configuration {
     guard var endpoint else { return nil }
     if let log, endpoint.logRefusal == nil { endpoint.logRefusal = { line in log.log(.warn, line) } }
     let servedLog = servesLog ? log : nil
-    var further = EndpointRoute.page(showsLog: servedLog != nil, showsHistory: keepsPageHistory)
-    if keepsPageHistory { further.append(.history(PageHistory(recorder))) }
+    var further =
+      EndpointRoute.page(showsLog: servedLog != nil, showsHistory: true) + [.history(PageHistory(recorder))]
     if let servedLog {
       let waits = PageWaits(recorder) {
         String(decoding: servedLog.lines(of: [$0], byteLimit: .max), as: UTF8.self)

@@ -1,68 +1,205 @@
+import Synchronization
 import TapCore
+import TapEndpoint
+import TapFoundation
+import TapURLSession
 
 extension Tap {
   /// Pushes the current metrics to a Pushgateway, for a job that is too short to be scraped, at its end.
   ///
-  /// A push replaces what the group had before. The gateway keeps the metrics, and Prometheus scrapes them,
-  /// until they are deleted: push from jobs, not from servers. After a transient failure it tries again, with
-  /// pauses that grow from half a second to 30 s; each try sends the metrics of its time, and takes at most
-  /// 10 s. No tap observes pushes. `session_tap_pushes_total{outcome}` counts them.
+  /// A push is one request, and replaces what the group had before. The gateway keeps the metrics, and
+  /// Prometheus scrapes them, until they are deleted: push from jobs, not from servers. No tap observes
+  /// pushes.
   ///
   /// - Parameters:
   ///   - gateway: The gateway, and the group whose metrics are replaced.
-  ///   - limit: The longest time for all tries. With 0 or less the push fails.
-  /// - Throws: ``TapError`` with the cause of the last try's failure.
-  public func push(to gateway: PushGateway, within limit: Duration = .seconds(60)) async throws(TapError) {
-    let pusher: MetricsPusher
-    do { pusher = try MetricsPusher(registry: registry, to: gateway) } catch { throw TapError(error) }
-    try await pusher.push(within: limit)
+  ///   - limit: The longest time for the request, at most a day. With 0 or less the push fails.
+  /// - Throws: ``TapError`` with the cause: the gateway's answer, or why there is none.
+  public func push(to gateway: PushGateway, within limit: Duration = .seconds(10)) async throws(TapError) {
+    try await Push(to: gateway).put(registry.exposition(in: .text), within: min(limit, .seconds(86_400)))
   }
 }
 
-package struct MetricsPusher: Sendable {
-  private let registry: Registry
-  private let gateway: PushGateway
-  private let succeeded: Registry.Counter
-  private let failed: Registry.Counter
-  private let tryLimit: Duration
-  private let sleep: @Sendable (Duration) async throws -> Void
+/// A Pushgateway, and the group under which it keeps the metrics.
+public struct PushGateway: Sendable {
+  /// The URL of the group, without credentials: `http://gateway:9091/metrics/job/backup`.
+  let url: URL
+  /// The value of the Authorization field, if the URL that was given has userinfo.
+  let authorization: String?
+  /// The gateway in errors: `gateway:9091`.
+  let authority: String
 
-  package init(
-    registry: Registry, to gateway: PushGateway, tryLimit: Duration = .seconds(10),
-    sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-  ) throws(RegistryError) {
-    (self.registry, self.gateway, self.tryLimit, self.sleep) = (registry, gateway, tryLimit, sleep)
-    func counter(_ outcome: String) throws(RegistryError) -> Registry.Counter {
-      try registry.counter(
-        "session_tap_pushes_total", help: "Pushes to a Pushgateway, each with its retries.",
-        labels: ["outcome": outcome])
+  /// Names a gateway and a group.
+  ///
+  /// - Parameters:
+  ///   - url: `http://HOST[:PORT][/PATH]` or `https`; userinfo in it is sent as basic authentication.
+  ///   - job: the `job` label of everything in the group.
+  ///   - grouping: further labels of the group, such as `instance`. Jobs that push under the same labels
+  ///     replace each other's metrics.
+  /// - Throws: ``TapError`` with the code ``TapError/Code/push`` if the URL or the name of a label is
+  ///   invalid. The error does not repeat the URL, which may have credentials.
+  public init(_ url: String, job: String, grouping: [String: String] = [:]) throws(TapError) {
+    guard var parts = URLComponents(string: url, encodingInvalidCharacters: false),
+      let scheme = parts.scheme?.lowercased(), let port = ["http": 80, "https": 443][scheme],
+      let host = parts.host, HostText.parse(host) != nil,
+      (1...65_535).contains(parts.port ?? port), parts.query == nil, parts.fragment == nil
+    else { throw TapError(.push, "not the URL of a gateway: take http://HOST[:PORT][/PATH], or https") }
+    guard !job.isEmpty else { throw TapError(.push, "the job has no name") }
+    authority = "\(host):\(parts.port ?? port)"
+    authorization = parts.user.map { user in
+      "Basic " + Data("\(user):\(parts.password ?? "")".utf8).base64EncodedString()
     }
-    // Both are there from the first push on.
-    (succeeded, failed) = (try counter("ok"), try counter("error"))
-  }
-
-  package func push(within limit: Duration = .seconds(60)) async throws(TapError) {
-    let end = Instant.now.advanced(by: limit)
-    for attempt in 1... {
-      do throws(PushFailure) {
-        let time = min(tryLimit, Instant.now.duration(to: end))
-        try await PushExchange(with: gateway).put(registry.exposition(in: .text), within: time)
-        succeeded.increment()
-        return
-      } catch {
-        let delay = Self.delay(after: attempt, jitter: .random(in: 0...1))
-        guard error.isTransient, Instant.now.advanced(by: delay) < end, (try? await sleep(delay)) != nil
-        else {
-          failed.increment()
-          throw TapError(.push, error.reason)
-        }
+    (parts.user, parts.password) = (nil, nil)
+    // Foundation's loader on Linux knows the scheme in lower case alone.
+    parts.scheme = scheme
+    var path = parts.percentEncodedPath
+    while path.hasSuffix("/") { path.removeLast() }
+    path += "/metrics" + Self.segments("job", job)
+    for (name, value) in grouping.sorted(by: { $0.key < $1.key }) {
+      guard MetricName.isValidLabel(name), name != "job" else {
+        throw TapError(.push, "no label to group by: \(name)".withoutUserinfo)
       }
+      path += Self.segments(name, value)
     }
+    parts.percentEncodedPath = path
+    guard let url = parts.url else { throw TapError(.push, "no URL for the group") }
+    self.url = url
   }
 
-  /// The delay after a try, which is counted from 1. The jitter, 0 to 1, shortens it by up to half, so that
-  /// the tries of many jobs spread after a failure of their gateway.
-  static func delay(after attempt: Int, jitter: Double) -> Duration {
-    min(.milliseconds(500) * (1 << min(attempt - 1, 6)), .seconds(30)) * (1 - jitter / 2)
+  /// `/name/value`; a value that a path cannot hold goes in Base64 (Pushgateway, "Encoding of label values").
+  private static func segments(_ name: String, _ value: String) -> String {
+    if !["", ".", ".."].contains(value), value.utf8.allSatisfy(\.isUnreserved) {
+      return "/\(name)/\(value)"
+    }
+    let encoded = Data(value.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+    return "/\(name)@base64/" + (encoded.isEmpty ? "=" : encoded)
+  }
+}
+
+/// One request to a gateway, in a session of its own. It ends once: with a response, an error, its deadline
+/// or a cancel.
+///
+/// The limits of a session do not do for that: the one for a whole request has no effect on Linux, and the
+/// other restarts with all that the gateway sends. The session has a delegate, since a completion
+/// handler's redirects are followed, with the credentials, and its body is kept as a whole.
+private final class Push: NSObject, URLSessionDataDelegate {
+  private struct State {
+    /// The task until it is complete.
+    var task: URLSessionTask?
+    /// The begin of the response's body.
+    var body: [UInt8] = []
+  }
+
+  /// The bytes of a body that are read.
+  private static let bodyLimit = 1_000
+
+  private let gateway: PushGateway
+  private let state = Mutex(State())
+  private let outcome = Promise<Result<Void, TapError>>()
+  /// The start, the delegate's calls and the cancel, one at a time. They may wait for Foundation's one queue
+  /// of all sessions.
+  private let calls = OperationQueue()
+
+  init(to gateway: PushGateway) {
+    self.gateway = gateway
+    calls.maxConcurrentOperationCount = 1
+    // On Linux a class with threads of its own, as the endpoint's.
+    calls.qualityOfService = .utility
+  }
+
+  func put(_ exposition: Exposition, within time: Duration) async throws(TapError) {
+    let deadline = Instant.now.advanced(by: time)
+    if time > .zero { calls.addOperation { self.start(exposition, time / .seconds(1)) } }
+    let result = await withTaskCancellationHandler {
+      // Neither Foundation's queue nor the threads of Dispatch and Swift hold up the deadline.
+      await BackgroundThread.run { [self] in
+        outcome.wait(until: deadline) ?? giveUp("\(gateway.authority) does not answer in time")
+      }
+    } onCancel: {
+      giveUp("cannot push to \(gateway.authority): the task was cancelled")
+    }
+    try result.get()
+  }
+
+  private func start(_ exposition: Exposition, _ seconds: Double) {
+    var request = URLRequest(url: gateway.url)
+    request.httpMethod = "PUT"
+    request.setValue(exposition.contentType, forHTTPHeaderField: "Content-Type")
+    request.setValue(gateway.authorization, forHTTPHeaderField: "Authorization")
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.urlCache = nil
+    configuration.urlCredentialStorage = nil
+    configuration.httpCookieStorage = nil
+    configuration.timeoutIntervalForResource = seconds
+    // Foundation on Linux cuts it to whole seconds.
+    configuration.timeoutIntervalForRequest = seconds + 1
+    let session = URLSessionTap.$isMakingOwnSession.withValue(true) {
+      URLSession(configuration: configuration, delegate: self, delegateQueue: calls)
+    }
+    let task = session.uploadTask(with: request, from: Data(exposition.body))
+    state.withLock { $0.task = task }
+    task.resume()
+    session.finishTasksAndInvalidate()
+  }
+
+  /// Cancels what goes on after the end. Foundation on Linux ends the process where a cancel meets the end of
+  /// a request (swift-corelibs-foundation #3296); it does not where the cancel is one of the delegate's
+  /// calls, before the last.
+  @discardableResult private func giveUp(_ reason: String) -> Result<Void, TapError> {
+    let failure = failure(reason)
+    outcome.fulfill(failure)
+    calls.addOperation { self.state.withLock { $0.task }?.cancel() }
+    return failure
+  }
+
+  private func failure(_ reason: String) -> Result<Void, TapError> {
+    .failure(TapError(.push, reason.withoutUserinfo))
+  }
+
+  /// What a response means; `nil` for an interim one, which Foundation on Linux passes on as well.
+  private func result(of response: URLResponse?) -> Result<Void, TapError>? {
+    guard let status = (response as? HTTPURLResponse)?.statusCode, status >= 200 else { return nil }
+    if status < 300 { return .success(()) }
+    let body = state.withLock { $0.body }.split { $0 <= 0x20 || $0 == 0x7F }.joined(separator: [0x20])
+    let reason = String(decoding: Array(body), as: UTF8.self)
+    return failure(
+      "\(gateway.authority) answers \(status): "
+        + (reason.isEmpty ? HTTPURLResponse.localizedString(forStatusCode: status) : reason))
+  }
+
+  // MARK: The delegate's calls
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    let isWhole = state.withLock { state in
+      state.body.append(contentsOf: data.prefix(Self.bodyLimit - state.body.count))
+      return state.body.count < Self.bodyLimit
+    }
+    guard !isWhole, let result = result(of: dataTask.response) else { return }
+    outcome.fulfill(result)
+    dataTask.cancel()
+  }
+
+  /// The credentials are for this gateway, and were sent with the request. A session on Linux would wait for
+  /// others for ever.
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) {
+    if let result = result(of: challenge.failureResponse) { outcome.fulfill(result) }
+    completionHandler(.performDefaultHandling, nil)
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) {
+    completionHandler(nil)
+  }
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    state.withLock { $0.task = nil }
+    let reason = error?.localizedDescription ?? "no response"
+    outcome.fulfill(
+      result(of: task.response) ?? failure("cannot push to \(gateway.authority): \(reason)"))
   }
 }

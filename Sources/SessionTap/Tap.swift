@@ -32,11 +32,11 @@ public final class Tap: Sendable {
   public let requestLog: RequestLog?
   /// The checks of `/readyz`: add the app's own here, or to the configuration.
   public let readiness: Readiness
-  let recorder: RequestRecorder
+  package let recorder: RequestRecorder
   package let sessions: URLSessionTap
   let endpoint: Endpoint?
-  /// As it came, but for warnings of the start.
-  let configuration: Configuration
+  /// The configuration as given, plus warnings of the start.
+  package let configuration: Configuration
   private let phase = Mutex(Phase.idle)
   /// Held while the endpoint begins to listen.
   private let listening = Mutex(())
@@ -92,14 +92,14 @@ public final class Tap: Sendable {
           .warn,
           "libcurl tells nothing of transfers on this toolchain: sizes come from headers, phases are unknown")
       }
-      let consumers: [(any RequestConsumer)?] = [requestLog, configuration.recorded]
+      let log: [any RequestConsumer] = requestLog.map { [$0] } ?? []
       recorder = try RequestRecorder(
         registry: registry, outbound: configuration.outbound, inbound: configuration.inbound,
         exemplars: configuration.exemplars, headers: configuration.logging.redaction.headers,
-        knownMethods: KnownMethods(configuration.knownMethods), consumers: consumers.compactMap { $0 },
+        knownMethods: KnownMethods(configuration.knownMethods), consumers: log + configuration.consumers,
         observers: configuration.observers, tracer: configuration.makeTracer(),
         traceSamplingRate: configuration.traceSamplingRate,
-        keepsHistory: configuration.endpoint != nil && configuration.keepsPageHistory)
+        keepsHistory: configuration.endpoint != nil)
       // After the recorder, which drains: the requests and the lines of a scrape are the same ones.
       if let requestLog { try registry.register(requestLog) }
       sessions = URLSessionTap(recorder: recorder, configuration: configuration.makeSessions(log: requestLog))
@@ -212,6 +212,23 @@ public final class Tap: Sendable {
   /// Records requests that the app makes without a URLSession, in the same metrics and the same log.
   public var outbound: OutboundRequests { recorder.outbound }
 
+  /// The requests of both directions that have not ended, the oldest first: for a readiness check that fails
+  /// while requests wait for too long, and for tests.
+  ///
+  /// ```swift
+  /// let waiting = tap.activeRequests(olderThan: .seconds(60))
+  /// ```
+  ///
+  /// Those that URLSession has taken and not started are among them (``/TapCore/RequestWait/start``). The
+  /// URLs are not redacted. May be called from any thread; waits for the work of ``flush(within:)`` that
+  /// needs the processor alone, and up to 0.1 s for Foundation's queue, on which it looks at the oldest
+  /// 1,000.
+  ///
+  /// - Parameter age: How long a request must have been active. All by default.
+  public func activeRequests(olderThan age: Duration = .zero) -> [RequestSnapshot] {
+    recorder.activeRequests(olderThan: age)
+  }
+
   /// Writes a line of the app's own to the log, if there is one.
   ///
   /// ```swift
@@ -261,7 +278,7 @@ public final class Tap: Sendable {
     let deadline = Instant.now.advanced(by: limit)
     let served = Promise<Void>()
     Task {
-      // Behind a start that has not returned.
+      // Behind a start that has begun.
       listening.withLock { _ in }
       await endpoint?.shutdown(within: limit)
       served.fulfill(())

@@ -34,5 +34,10 @@ public struct EndpointError: Error, Sendable, CustomStringConvertible {
     [.invalidConfiguration, .accessNotRestricted, .alreadyRunning].contains(code)
   }
 
-  package init(_ code: Code, _ description: String) { (self.code, self.description) = (code, description) }
+  /// The path of the file that has no credentials.
+  package let file: String?
+
+  package init(_ code: Code, _ description: String, file: String? = nil) {
+    (self.code, self.description, self.file) = (code, description, file)
+  }
 }

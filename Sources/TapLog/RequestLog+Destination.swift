@@ -8,9 +8,9 @@ extension RequestLog {
   /// Each place has a queue and a thread of its own, with the limits of the ``Configuration``: one that hangs
   /// or fails keeps no line from the others. A log with more than 16 places does not start.
   public struct Destination: Sendable, ExpressibleByArrayLiteral {
-    struct Place {
+    package struct Place {
       /// What distinguishes a place from others.
-      enum Kind: Hashable { case file(String), descriptor(Int32), memory, custom }
+      package enum Kind: Hashable, Sendable { case file(String), descriptor(Int32), memory, custom }
 
       let kind: Kind
       let makeOutput: @Sendable (Configuration, LogFaults) throws(RequestLogError) -> any LogOutput
@@ -31,6 +31,9 @@ extension RequestLog {
 
     /// At least one.
     let places: [Place]
+
+    /// What distinguishes a destination from others. Sinks of the app's own are all one.
+    package var kinds: [Place.Kind] { places.map(\.kind) }
 
     /// Whether rotation has an effect.
     package var isFile: Bool { places.contains { if case .file = $0.kind { true } else { false } } }

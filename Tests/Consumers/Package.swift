@@ -99,6 +99,7 @@ let package = Package(
         .product(name: "TapHummingbird", package: "Adapters"),
         .product(name: "TapLogging", package: "Adapters"),
         .product(name: "TapMetrics", package: "Adapters"),
+        .product(name: "TapTesting", package: "session-tap"),
         .product(name: "TapTracing", package: "Adapters"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "HTTPTypes", package: "swift-http-types"),

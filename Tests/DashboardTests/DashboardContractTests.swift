@@ -61,7 +61,7 @@ import Testing
 
   @Test(arguments: [
     "client", "http_request_method", "server_address", "server_port", "http_response_status_code",
-    "error_type", "url_template", "network_protocol_version", "phase", "outcome", "otel_metric_overflow",
+    "error_type", "url_template", "network_protocol_version", "phase", "otel_metric_overflow",
     "reason", "level", "format", "code", "path", "version", "transfer_info", "connection_info", "metric",
     "http_route", "url_scheme", "service_version", "witness",
   ])

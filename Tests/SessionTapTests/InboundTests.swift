@@ -1,4 +1,5 @@
 import SessionTap
+import TapTesting
 import TestSupport
 
 /// What the app serves and what it asks of others meanwhile, in one registry and one log.

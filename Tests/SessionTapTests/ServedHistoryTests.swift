@@ -57,11 +57,4 @@ import TestSupport
       exit(0)
     }
   }
-
-  @Test func `nothing is kept where that is switched off`() async throws {
-    let tap = try Tap.start(.test { $0.keepsPageHistory = false })
-    #expect(try await tap.get("/page/history").hasPrefix("HTTP/1.1 404 "))
-    #expect(try await tap.get("/").contains(#"data-history="no""#))
-    await tap.shutdown()
-  }
 }

@@ -1,5 +1,6 @@
 import TapEndpoint
 import TapPage
+import TapTesting
 import TestSupport
 
 @testable import SessionTap
@@ -12,11 +13,6 @@ import TestSupport
     _ = try registry.gauge("session_tap_unknown_connections_total", help: "The app's own.")
     let error = #expect(throws: TapError.self) { try Tap(.test(), registry: registry) }
     #expect(error?.code == .metrics && error?.underlying is RegistryError)
-    let tap = try Tap(.test())
-    _ = try tap.registry.gauge("session_tap_pushes_total", help: "The app's own.")
-    let gateway = try PushGateway("http://127.0.0.1:1", job: "test")
-    let pushed = await #expect(throws: TapError.self) { try await tap.push(to: gateway) }
-    #expect(pushed?.code == .metrics && pushed?.underlying is RegistryError)
   }
 
   @Test func `what the tap could not read is counted from the start`() throws {
@@ -113,15 +109,11 @@ import TestSupport
     session.invalidateAndCancel()
   }
 
-  @Test(arguments: [(true, true), (true, false), (false, true)])
-  func `a history is kept for a page alone`(hasEndpoint: Bool, isWanted: Bool) throws {
-    let tap = try Tap(
-      .test { configuration in
-        if !hasEndpoint { configuration.endpoint = nil }
-        configuration.keepsPageHistory = isWanted
-      })
-    let history = tap.recorder.history(of: .outbound)
-    #expect((history != nil) == (hasEndpoint && isWanted))
+  @Test func `a history is kept for a page alone`() throws {
+    for hasEndpoint in [false, true] {
+      let tap = try Tap(.test { if !hasEndpoint { $0.endpoint = nil } })
+      #expect((tap.recorder.history(of: .outbound) != nil) == hasEndpoint)
+    }
   }
 
   @Test func `a tracer is asked all that the tap is to know`() throws {

@@ -35,7 +35,9 @@ import TestSupport
     #expect(lines.contains { $0.contains("/dev/full") })
     #expect(lines.contains { $0.contains("SESSION_TAP_ALLOW_NETWORK is 'yes session-tap: no'") })
     #expect(
-      lines.contains { $0.hasSuffix("there is no variable SESSION_TAP_LOGS: did you mean SESSION_TAP_LOG?") })
+      lines.contains {
+        $0.hasSuffix("there is no variable SESSION_TAP_LOGS: the article \"Metrics and limits\" lists all")
+      })
     let served = lines.filter { $0.hasPrefix("session-tap: metrics at http://127.0.0.1:") }
     #expect(served.count == 1 && served[0].hasSuffix("/metrics"))
   }
@@ -144,42 +146,6 @@ import TestSupport
     #expect(lines.first?.contains("anybody could read") == true)
     let advice = "SESSION_TAP_ALLOW_NETWORK=1 lets anybody read; the app runs, and its metrics are not served"
     #expect(lines.first?.hasSuffix("; \(advice)") == true)
-  }
-
-  @Test func `a log that the environment names and that cannot be opened is left out`() async throws {
-    let folder = try TemporaryFolder()
-    let environment = ["SESSION_TAP_LOG": folder("no/such/requests.jsonl")]
-    let tap = try Tap.start(with(.init(environment: environment)) { ($0.endpoint, $0.isQuiet) = (nil, true) })
-    #expect(tap.requestLog == nil)
-    await tap.shutdown()
-  }
-
-  @Test func `where the path in code cannot be opened, the log goes to the variable's`() async throws {
-    let folder = try TemporaryFolder()
-    var configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG": folder("requests.jsonl")])
-    (configuration.endpoint, configuration.isQuiet) = (nil, true)
-    configuration.log = .file(folder("no/such/requests.jsonl"))
-    configuration.logging.fields = ["team": "web"]
-    let tap = try Tap.start(configuration)
-    tap.log(.info, "mine")
-    await tap.shutdown()
-    let lines = try folder.lines("requests.jsonl")
-    #expect(lines.count == 2)
-    #expect(
-      lines.first?.contains("the directory first, or choose another path; SESSION_TAP_LOG is used") == true)
-    #expect(lines.last?.contains("mine") == true)
-    // It is written as the code says.
-    #expect(lines.allSatisfy { $0.contains(#""team":"web""#) })
-  }
-
-  @Test(arguments: ["off", "/no/such/requests.jsonl"])
-  func `a path in code that cannot be opened is an error where the variable gives no other`(value: String) {
-    var configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG": value])
-    configuration.log = .file("/no/such/log.jsonl")
-    let error = #expect(throws: TapError.self) { try Tap(configuration) }
-    #expect(error?.code == .log)
-    #expect(error?.description.contains("/no/such/log.jsonl") == true)
-    #expect(error?.description.contains("make the directory first") == true)
   }
 
   @Test(arguments: ["SESSION_TAP_BEARER_TOKEN_FILE", "SESSION_TAP_BASIC_PASSWORD_FILE"])

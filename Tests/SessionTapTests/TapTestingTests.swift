@@ -1,4 +1,5 @@
 import SessionTap
+import TapTesting
 import TestSupport
 
 @Suite struct TapTestingTests {

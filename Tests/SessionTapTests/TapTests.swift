@@ -172,19 +172,6 @@ import TestSupport
     await tap.shutdown()
   }
 
-  @Test func `a job pushes what a scrape would have shown`() async throws {
-    let gateway = try Origin { _ in [.response()] }
-    let tap = try Tap(.test { $0.endpoint = nil })
-    try tap.registry.counter("jobs_total", help: "Jobs done.").increment()
-    let target = try PushGateway("http://127.0.0.1:\(gateway.port)", job: "backup")
-    try await tap.push(to: target)
-    await #expect(throws: TapError.self) { try await tap.push(to: target, within: .zero) }
-    #expect(gateway.requests.map(\.path) == ["/metrics/job/backup"])
-    let body = String(decoding: gateway.requests.flatMap(\.body), as: UTF8.self)
-    #expect(body.contains("\njobs_total 1\n"))
-    await tap.shutdown()
-  }
-
   @Test func `a misspelt template of paths is an error that shows the right spelling`() throws {
     let requests = Tap.Configuration.test { $0.outbound.pathTemplates = ["/users/:id"] }
     let inbound = Tap.Configuration.test { $0.inbound.pathTemplates = ["/users/<id>"] }

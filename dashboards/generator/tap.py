@@ -52,9 +52,6 @@ def tap():
                       "short", (f"session_tap_scrapes_in_flight{{{PROCESS}}}", each)),
                 graph("Scrapes by instance", "More scrapers than expected?", "reqps",
                       (counted(duration, "instance", labels=PROCESS), each)),
-                graph("Pushes", "Pushes to a Pushgateway, each with its retries. 0 where nothing pushes.", "cps",
-                      (or_zero(total("session_tap_pushes_total", "outcome", labels=PROCESS)), "{{outcome}}"),
-                      height=6),
                 graph("Overdue handlers", "Answers of the endpoint that are still being made although their request is over: its "
                       "time has passed, or its client is gone. 0 where none has ever been overdue.", "short",
                       (or_zero(f"sum by (instance, path) (session_tap_overdue_handlers{{{PROCESS}}})"),

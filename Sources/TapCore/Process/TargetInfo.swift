@@ -4,7 +4,7 @@
 public struct TargetInfo: Collector {
   package static let maximumAttributeCount = 64
 
-  private let labels: Labels
+  package let labels: Labels
 
   /// Takes the values of `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`: `key=value` pairs with commas
   /// between them, values percent-encoded (OpenTelemetry resource SDK). White space around names and values

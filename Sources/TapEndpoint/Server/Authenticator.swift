@@ -53,7 +53,8 @@ struct Authenticator: Sendable {
       }
       throw EndpointError(
         .noCredentials,
-        "no credentials: \(file.path): \(cause) (write one a line, and let this process read the file)")
+        "no credentials: \(file.path): \(cause) (write one a line, and let this process read the file)",
+        file: file.path)
     }
   }
 

@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import SessionTap
 import TapLogging
+import TapTesting
 import Testing
 
 @Suite struct LogHandlerTests {

@@ -1,6 +1,7 @@
 import CoreMetrics
 import SessionTap
 import TapMetrics
+import TapTesting
 import Testing
 
 @Suite struct MetricsFactoryTests {

@@ -8,6 +8,7 @@ import Instrumentation
 import SessionTap
 import TapCore
 import TapHummingbird
+import TapTesting
 import TapTracing
 import Testing
 import Tracing

@@ -14,7 +14,11 @@ let package = Package(
   targets: [
     .target(name: "Libraries"),
     .target(
-      name: "Traffic", dependencies: ["Libraries", .product(name: "SessionTap", package: "session-tap")]),
+      name: "Traffic",
+      dependencies: [
+        "Libraries", .product(name: "SessionTap", package: "session-tap"),
+        .product(name: "TapTesting", package: "session-tap"),
+      ]),
     .executableTarget(name: "libraries-tapped", dependencies: ["Libraries", "Traffic"]),
     .executableTarget(
       name: "libraries-every-session",

@@ -76,7 +76,6 @@ struct EmittedMetrics {
     serveRequests(metrics.recorder.inbound)
     try registry.register(ProcessMetrics())
     try registry.register(TargetInfo(serviceName: "shop", resourceAttributes: "service.version=1.2"))
-    _ = try MetricsPusher(registry: registry, to: try PushGateway("http://localhost:9091", job: "backup"))
     // A value that no instrument can take.
     try registry.gauge("refused", help: "A gauge.").set(.nan)
     try registry.histogram("refused_seconds", help: "A histogram.").record(.nan)

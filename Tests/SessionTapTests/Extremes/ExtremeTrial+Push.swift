@@ -1,7 +1,7 @@
 import SessionTap
 import TestSupport
 
-/// The table: pushes to a gateway. One that is busy lets the pusher wait between its tries.
+/// The table: pushes to a gateway.
 extension ExtremeTrial {
   static var pushes: [Self] {
     func gateway(
@@ -10,7 +10,7 @@ extension ExtremeTrial {
     ) -> [Self] {
       use("PushGateway.init(_:job:grouping:)", and: others) { run, text in
         let url = "http://127.0.0.1:\(run.origin.port)"
-        try await MetricsPusher(registry: run.registry, to: make(url, text)).push(within: .milliseconds(100))
+        try await run.tap.push(to: make(url, text), within: .milliseconds(100))
       }
     }
     let ports = ["0", "65536", "\(Int.max)", String(repeating: "9", count: 100)].map { ("port \($0)", $0) }
@@ -21,22 +21,13 @@ extension ExtremeTrial {
       + gateway { try PushGateway($0, job: "backup", grouping: [$1: "a"]) }
       + gateway { try PushGateway($0, job: "backup", grouping: ["a": $1]) }
       + use("Tap.push(to:within:)") { run, limit in
-        try await push(run, within: limit) { registry, gateway in
-          let configuration = with(Tap.Configuration(environment: [:])) { $0.endpoint = nil }
-          let tap = try Tap(configuration, registry: registry)
-          try await tap.push(to: gateway, within: limit)
+        let gateway = try PushGateway("http://127.0.0.1:\(run.origin.port)", job: "backup")
+        do {
+          try await run.tap.push(to: gateway, within: limit)
+          try run.expect(limit > .zero, "it takes no time")
+        } catch let error as TapError {
+          try run.expect(error.code == .push && limit < .seconds(1), "\(error)")
         }
       }
-  }
-
-  /// A push has the time that it was given, and fails without any.
-  private static func push(
-    _ run: RunningExtreme, within limit: Duration, _ push: (Registry, PushGateway) async throws -> Void
-  ) async throws {
-    let gateway = try PushGateway("http://127.0.0.1:\(run.origin.port)", job: "backup")
-    do {
-      try await push(Registry(), gateway)
-      try run.expect(limit > .zero, "it takes no time")
-    } catch let error as TapError { try run.expect(error.code == .push && limit < .seconds(1), "\(error)") }
   }
 }

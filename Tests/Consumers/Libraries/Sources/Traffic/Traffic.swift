@@ -2,6 +2,7 @@ import Foundation
 import FoundationNetworking
 import Libraries
 import SessionTap
+import TapTesting
 
 /// The same requests for each program: five a round, one by each library. Returns what the libraries did, in
 /// the order of the calls.
