@@ -26,7 +26,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = ["TapCore", "TapLog", "TapEndpoint", "TapURLSession", "SessionTap", "TapEverySession"]
+MODULES = ["TapCore", "TapLog", "TapEndpoint", "TapURLSession", "SessionTap", "TapEverySession", "TapTesting"]
 # For those who change the package.
 CONTRIBUTING = ROOT / "Sources/SessionTap/SessionTap.docc/Contributing"
 # Messages that come from elsewhere: of the system, and of libcurl.

@@ -29,6 +29,7 @@ FUNCTION = """\
 import Foundation
 import Names
 import SessionTap
+import TapTesting
 {imports}#if canImport(FoundationNetworking)
 import FoundationNetworking
 #endif
