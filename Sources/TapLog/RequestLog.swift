@@ -70,11 +70,7 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   /// does not leave it out; a minimum severity above `.warn` does, and so does the limit of a minute.
   package func requestWaits(_ request: RequestSnapshot) {
     guard filter.keepsWait(of: request.request.client, at: .now) else { return }
-    LineWriter.withLine {
-      encoder.write(request, isUnfinished: false, at: .now, to: &$0)
-    } _: {
-      enqueue($0, severity: .warn)
-    }
+    write(.warn) { encoder.write(request, isUnfinished: false, at: .now, to: &$0) }
   }
 
   /// The lines of requests that wait, as ``requestWaits(_:)`` writes them: the first of them whose lines have
@@ -96,11 +92,7 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   /// Puts a warning into the buffer: the request does not end before the process.
   package func requestIsUnfinished(_ request: RequestSnapshot) {
     guard filter.keeps(.warn, client: request.request.client) else { return }
-    LineWriter.withLine {
-      encoder.write(request, isUnfinished: true, at: .now, to: &$0)
-    } _: {
-      enqueue($0, severity: .warn)
-    }
+    write(.warn) { encoder.write(request, isUnfinished: true, at: .now, to: &$0) }
   }
 
   package func requestsAreUnfinished(_ count: Int) {
@@ -119,16 +111,18 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   /// A line of the tap's own about a number of requests.
   private func warn(_ event: StaticString, _ count: Int, _ message: String, for duration: Duration? = nil) {
     guard filter.keeps(.warn) else { return }
-    LineWriter.withLine { line in
+    write(.warn) { line in
       line.begin(.now, .warn, event: event)
       line.part { line in
         line.member("requests", count)
         line.member("duration_s", nanoseconds: duration?.nanoseconds)
         line.member("message", message, limit: LineLimits.message)
       }
-    } _: {
-      enqueue($0, severity: .warn)
     }
+  }
+
+  private func write(_ severity: LogSeverity, _ body: (inout LineWriter) -> Void) {
+    LineWriter.withLine(write: body) { enqueue($0, severity: severity) }
   }
 
   /// Writes a line of the app's own:
@@ -147,13 +141,11 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   public func log(_ severity: LogSeverity, _ message: String, _ fields: [String: FieldValue] = [:]) {
     guard filter.keeps(severity) else { return }
     let (time, trace) = (Timestamp.now, TraceContext.current)
-    LineWriter.withLine { line in
+    write(severity) { line in
       line.begin(time, severity, event: "app")
       line.part { $0.member("message", message, limit: LineLimits.message) }
       if let trace, fields["trace_id"] == nil, fields["span_id"] == nil { line.part { $0.trace(trace) } }
       appFields.write(fields, to: &line)
-    } _: {
-      enqueue($0, severity: severity)
     }
   }
 

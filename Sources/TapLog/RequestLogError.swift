@@ -24,11 +24,11 @@ public struct RequestLogError: Error, Sendable, CustomStringConvertible {
   /// - Parameter reason: What keeps the path from being opened, and what to do.
   static func cannotOpen(path: String, because reason: String) -> RequestLogError {
     // A service manager starts a program in "/" unless it is told otherwise.
-    let place = path.isEmpty || path.hasPrefix("/") ? nil : System.workingDirectory
+    let folder = path.isEmpty || path.hasPrefix("/") ? nil : System.workingDirectory
     return RequestLogError(
       code: .cannotOpen,
       description:
-        "cannot open the log file \(quoted(path))\(place.map { " in \(quoted($0))" } ?? ""): \(reason)")
+        "cannot open the log file \(quoted(path))\(folder.map { " in \(quoted($0))" } ?? ""): \(reason)")
   }
 
   static func cannotOpen(path: String, _ failure: System.Failure) -> RequestLogError {

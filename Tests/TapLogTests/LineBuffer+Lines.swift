@@ -1,5 +1,3 @@
-import TestSupport
-
 @testable import TapLog
 
 extension LineBuffer {
@@ -16,17 +14,5 @@ extension LineBuffer {
     var lines: [String] = []
     forEach { line, _ in lines.append(String(decoding: line, as: UTF8.self)) }
     return lines
-  }
-}
-
-extension LogOutput {
-  /// Writes lines, each of which gets its newline.
-  mutating func write(lines: String...) throws {
-    for line in lines {
-      var batch = LineBuffer(line + "\n")
-      let deadline = Deadline()
-      while case .busy = write(&batch).state { try deadline.check("room for the line '\(line)'") }
-      #expect(batch.isEmpty)
-    }
   }
 }

@@ -47,14 +47,9 @@ final class LogFolder {
     }
   }
 
-  /// The names in the folder, sorted: the log's own comes first, old files from the oldest on.
-  func names(in subfolder: String = "") throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: folder(subfolder)).sorted()
-  }
-
   /// The lines of all files, the oldest of the log's old files first and its own last.
   func files() throws -> [[String]] {
-    let names = try names()
+    let names = try folder.names
     return try (names.dropFirst() + names.prefix(1)).map { try folder.lines($0) }
   }
 
@@ -64,17 +59,14 @@ final class LogFolder {
     try folder.write("old\n", to: name)
     return name
   }
-
-  /// The descriptors of this process that are open on the file.
-  static func descriptors(of path: String) -> [Int32] {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
-    return names.compactMap(Int32.init).filter { descriptor in
-      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")) == path
-    }
-  }
 }
 
 extension TemporaryFolder {
+  /// The names in a folder in it, sorted.
+  func names(in subfolder: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: self(subfolder)).sorted()
+  }
+
   func makeFolder(_ name: String) throws {
     try FileManager.default.createDirectory(atPath: self(name), withIntermediateDirectories: false)
   }

@@ -2,27 +2,6 @@ import TapLog
 import TestSupport
 
 @Suite(.needs(.thread)) struct RequestLogTests {
-  @Test func `appends to a file, and leaves what is there`() throws {
-    let folder = try TemporaryFolder()
-    for round in 1...3 {
-      let log = try RequestLog(to: .file(folder("requests.jsonl")))
-      log.requestEnded(.bare())
-      #expect(log.shutdown())
-      #expect(try folder.lines("requests.jsonl").count == round)
-    }
-  }
-
-  @Test func `ends a line that a killed process left unfinished`() throws {
-    let folder = try TemporaryFolder()
-    try Data(#"{"timestamp":"20"#.utf8).write(to: URL(fileURLWithPath: folder("requests.jsonl")))
-    let log = try RequestLog(to: .file(folder("requests.jsonl")))
-    log.requestEnded(.bare())
-    #expect(log.shutdown())
-    let lines = try folder.lines("requests.jsonl")
-    #expect(lines.count == 2)
-    #expect(lines.last?.hasPrefix("{\"timestamp\":\"1970") == true)
-  }
-
   /// Most lines have less than 1 KiB.
   @Test func `has long fields of a line whole, and counts none of them as dropped`() throws {
     let (sink, log) = try RequestLog.collecting()
@@ -125,30 +104,6 @@ import TestSupport
     let kept = (0...10).map { "\($0)" }
     #expect(messages == kept + ["20", "after"])
     #expect(text.contains(#""event":"session_tap.log.dropped","dropped.total":20,"dropped.queue_full":20}"#))
-  }
-
-  @Test func `a report of dropped lines that is lost is no dropped line, and the next report has its counts`()
-    throws
-  {
-    let sink = GatedSink(refusing: 2)
-    let log = try RequestLog(
-      to: .custom(sink),
-      configuration: with(.init()) { ($0.queueLineLimit, $0.recentLineLimit) = (10, 100) })
-    log.log(.info, "0")
-    #expect(sink.entered.waitBlocking())
-    // The second batch is ten of these, and the report of the others.
-    for index in 1...30 { log.log(.info, "\(index)") }
-    sink.gate.open()
-    #expect(log.flush())
-    #expect(log.statistics.droppedLines(.queueFull) == 20)
-    #expect(log.statistics.droppedLines(.writeError) == 10)
-    #expect(log.statistics.pending == 0)
-    log.write("after")
-    #expect(log.shutdown())
-    #expect(log.statistics.lines == 3)
-    #expect(log.statistics.pending == 0)
-    let text = String(decoding: log.recent(), as: UTF8.self)
-    #expect(text.hasSuffix(#""dropped.total":30,"dropped.queue_full":20,"dropped.write_error":10}"# + "\n"))
   }
 
   @Test(arguments: [(40_000, 99, 36), (0, 99, 30), (1 << 20, 1, 1), (1 << 20, 0, 1), (1 << 20, -1, 1)])

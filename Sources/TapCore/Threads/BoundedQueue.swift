@@ -88,8 +88,8 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
     self.process = process
   }
 
-  /// The elements that were ever added, and the close.
-  package var addedCount: UInt64 { state.withLock { $0.added } }
+  /// The elements that were ever added.
+  package var addedCount: UInt64 { state.withLock { $0.isClosed ? $0.added &- 1 : $0.added } }
   /// The elements that found the queue full or closed.
   package var droppedCount: UInt64 { state.withLock { $0.dropped } }
 

@@ -5,8 +5,6 @@ import TapCore
 /// line's.
 struct LineFields: Sendable {
   private let shared: [(key: String, text: [UInt8])]
-  /// All of `shared`, for the lines that replace none of it.
-  private let sharedText: [UInt8]
   private let reserved: LineKeys
 
   /// - Parameter reserved: The keys that the lines have by themselves. They stay reserved where their value
@@ -20,12 +18,10 @@ struct LineFields: Sendable {
       .map { field in
         (field.key, LineWriter.bytes(capacity: capacity) { $0.field(field.key, field.value) })
       }
-    sharedText = shared.flatMap(\.text)
   }
 
   /// Writes the fields, in the order of their keys.
   func write(_ fields: [String: FieldValue], to line: inout LineWriter) {
-    if fields.isEmpty, line.wholePart({ $0.append(sharedText) }) { return }
     for field in shared where fields[field.key] == nil {
       line.part { $0.append(field.text) }
     }

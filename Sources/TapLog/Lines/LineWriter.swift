@@ -10,23 +10,21 @@ struct LineWriter {
   /// The end of what the parts may fill.
   private let limit: UnsafeMutablePointer<UInt8>
   /// Where the next piece goes.
-  var next: UnsafeMutablePointer<UInt8>
+  private var next: UnsafeMutablePointer<UInt8>
   /// The end of writing: `next` once a piece did not fit.
-  var end: UnsafeMutablePointer<UInt8>
-  var isClosed = false
+  private var end: UnsafeMutablePointer<UInt8>
+  private var isClosed = false
   /// Parts that did not fit.
   private(set) var cut = 0
   /// Fields that were refused for their key.
   var refused = 0
 
-  /// Pieces of up to eight bytes are written as eight, which may be so much behind the end.
-  private static let spare = 7
   /// `dropped_attributes_count` is the name that the OpenTelemetry log data model has for it.
   private static let mark: StaticString = ",\"dropped_attributes_count\":"
   /// The mark, a number of at most six digits, and the end of the line.
   private static let tailLength = mark.utf8CodeUnitCount + 6 + 2
 
-  /// - Parameter capacity: How much the parts may fill, with ``spare`` bytes or more behind it.
+  /// - Parameter capacity: How much the parts may fill.
   private init(_ memory: UnsafeMutablePointer<UInt8>, capacity: Int) {
     start = memory
     limit = memory + capacity
@@ -36,7 +34,7 @@ struct LineWriter {
 
   /// What `body` writes into at most so many bytes.
   static func bytes(capacity: Int, _ body: (inout LineWriter) -> Void) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: capacity + spare) { memory, count in
+    [UInt8](unsafeUninitializedCapacity: capacity) { memory, count in
       guard let base = memory.baseAddress else { return }
       var writer = LineWriter(base, capacity: capacity)
       body(&writer)
@@ -50,7 +48,7 @@ struct LineWriter {
   static func withLine(write: (inout LineWriter) -> Void, _ body: (UnsafeRawBufferPointer) -> Void) {
     func make(_ memory: UnsafeMutableBufferPointer<UInt8>, mayBeCut: Bool) -> Bool {
       guard let base = memory.baseAddress else { return false }
-      var line = LineWriter(base, capacity: memory.count - tailLength - spare)
+      var line = LineWriter(base, capacity: memory.count - tailLength)
       write(&line)
       if line.cut > 0, !mayBeCut { return false }
       body(line.finish())
@@ -59,12 +57,12 @@ struct LineWriter {
     if withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1_024, { make($0, mayBeCut: false) }) {
       return
     }
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: LineLimits.line + spare) {
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: LineLimits.line) {
       _ = make($0, mayBeCut: true)
     }
   }
 
-  /// What all lines begin with. The level of a line is at the same place in each of them.
+  /// What all lines begin with. The severity begins at the same byte in each of them.
   @inline(__always)
   mutating func begin(_ time: Timestamp, _ severity: LogSeverity, event: StaticString) {
     append("{\"timestamp\":\"")
@@ -79,17 +77,29 @@ struct LineWriter {
   /// Writes a part of the line as a whole or not at all.
   @inline(__always)
   mutating func part(_ body: (inout LineWriter) -> Void) {
-    if !wholePart(body) { cut += 1 }
+    let start = next
+    body(&self)
+    guard isClosed else { return }
+    (next, end, isClosed) = (start, limit, false)
+    cut += 1
   }
 
-  /// Writes a part of the line as a whole. Gives `false`, and counts nothing, if it does not fit.
+  /// Has a piece written that has so many bytes, if they fit.
   @inline(__always)
-  mutating func wholePart(_ body: (inout LineWriter) -> Void) -> Bool {
-    let mark = next
-    body(&self)
-    guard isClosed else { return true }
-    (next, end, isClosed) = (mark, limit, false)
-    return false
+  mutating func reserve(_ count: Int, _ write: (UnsafeMutablePointer<UInt8>) -> Void) {
+    if count > end - next {
+      (end, isClosed) = (next, true)
+    } else {
+      write(next)
+      next += count
+    }
+  }
+
+  @inline(__always)
+  mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
+    reserve(bytes.count) { memory in
+      if let source = bytes.baseAddress { memory.initialize(from: source, count: bytes.count) }
+    }
   }
 
   private mutating func finish() -> UnsafeRawBufferPointer {

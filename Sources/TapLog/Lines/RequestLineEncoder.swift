@@ -147,14 +147,14 @@ struct RequestLineEncoder: Sendable {
     }
   }
 
-  /// `,"queue_s":`, and so on, by the place of the phase.
+  /// `,"queue_s":`, and so on, by the number of the phase.
   private static let phaseKeys = RequestTimings.Phase.allCases.map { Array(",\"\($0.logKey)\":".utf8) }
 
   private func times(of observation: borrowing RequestObservation, to line: inout LineWriter) {
     line.member("duration_s", nanoseconds: observation.duration.nanoseconds)
     line.member("time_to_first_byte_s", nanoseconds: observation.timeToFirstByte?.nanoseconds)
-    observation.timings.forEach { place, nanoseconds in
-      line.append(Self.phaseKeys[place])
+    observation.timings.forEach { number, nanoseconds in
+      line.append(Self.phaseKeys[number])
       line.seconds(nanoseconds: nanoseconds)
     }
     line.member("cut_off_phase", observation.cutOffPhase?.rawValue)

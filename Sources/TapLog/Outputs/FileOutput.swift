@@ -79,7 +79,7 @@ struct FileOutput: LogOutput {
   private mutating func capacity(for batch: LineBuffer) -> Int {
     guard let rotation, let file, file.kind == .regular else { return .max }
     // The rest of a line stays with its beginning.
-    if batch.takenOfFirst > 0 { return batch.firstLength }
+    if batch.isFirstTorn { return batch.firstLength }
     let next = batch.firstLength
     if let left = rotation.capacity(size: file.size, next: next) { return left }
     rotate(file, by: rotation)
@@ -116,7 +116,7 @@ struct FileOutput: LogOutput {
     let isCurrent = file?.refresh(at: path) == true
     // Drops the rest of a line whose start is in another file, or was truncated away.
     let isChanged = !isCurrent || file?.kind == .regular && file?.size != size
-    let isTorn = batch.takenOfFirst > 0 && isChanged
+    let isTorn = batch.isFirstTorn && isChanged
     if isTorn { batch.removeFirst() }
     if !isCurrent { leaveFile() }
     return isTorn ? 1 : 0

@@ -37,22 +37,26 @@ final class LogFaults: Sendable {
     }
     guard isNew else { return }
     let remedy = "let this process's user list its directory and write to it"
-    switch kind {
-    case .lines: say("\(log) takes no lines: \(reason). Lines that are lost are counted")
-    case .rotation: say("\(log) cannot be rotated, and grows: \(reason); \(remedy)")
-    case .oldFiles: say("the old files of \(log) cannot be removed, and grow in number: \(reason); \(remedy)")
-    case .synchronization: say("\(log) cannot be synchronized: \(reason). A loss of power may take lines")
-    }
+    let text =
+      switch kind {
+      case .lines: "\(log) takes no lines: \(reason). Lines that are lost are counted"
+      case .rotation: "\(log) cannot be rotated, and grows: \(reason); \(remedy)"
+      case .oldFiles: "the old files of \(log) cannot be removed, and grow in number: \(reason); \(remedy)"
+      case .synchronization: "\(log) cannot be synchronized: \(reason). A loss of power may take lines"
+      }
+    say(text)
   }
 
   func works(_ kind: Kind) {
     guard state.withLock({ $0.lasting.remove(kind) != nil }) else { return }
-    switch kind {
-    case .lines: say("\(log) takes lines again")
-    case .rotation: say("\(log) is rotated again")
-    case .oldFiles: say("the old files of \(log) are removed again")
-    case .synchronization: say("\(log) is synchronized again")
-    }
+    let text =
+      switch kind {
+      case .lines: "\(log) takes lines"
+      case .rotation: "\(log) is rotated"
+      case .oldFiles: "the old files of \(log) are removed"
+      case .synchronization: "\(log) is synchronized"
+      }
+    say(text + " again")
   }
 
   func attempt(_ kind: Kind, _ body: () throws(System.Failure) -> Void) {

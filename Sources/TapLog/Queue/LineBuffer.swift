@@ -3,24 +3,18 @@ import TapCore
 /// Whole lines, one behind another: their bytes, and the length and severity of each. A short write may end
 /// inside the first.
 struct LineBuffer: QueueBuffer, Sendable {
-  private struct Line {
-    var length: UInt32
-    var severity: LogSeverity
-  }
-
   private var bytes: [UInt8] = []
-  private var lines: [Line] = []
-  /// What has been taken off the front.
-  private var takenBytes = 0
-  private var takenLines = 0
-  /// The bytes of the first line that have been taken already.
-  private(set) var takenOfFirst = 0
+  private var lines: [(length: Int, severity: LogSeverity)] = []
+  /// What has been taken off the front, and is still in the two arrays.
+  private var taken = (bytes: 0, lines: 0)
+  /// Whether the first line is the rest of one.
+  private(set) var isFirstTorn = false
 
-  var count: Int { lines.count - takenLines }
-  var byteCount: Int { bytes.count - takenBytes }
+  var count: Int { lines.count - taken.lines }
+  var byteCount: Int { bytes.count - taken.bytes }
   var isEmpty: Bool { count == 0 }
-  /// The bytes of the first line that are still there, or 0.
-  var firstLength: Int { isEmpty ? 0 : Int(lines[takenLines].length) - takenOfFirst }
+  /// The bytes of the first line, or of what is left of it; 0 if there is none.
+  var firstLength: Int { isEmpty ? 0 : lines[taken.lines].length }
 
   /// Appends a line, unless it exceeds a limit. There are many when a limit is half reached, or enough for
   /// one write.
@@ -28,30 +22,32 @@ struct LineBuffer: QueueBuffer, Sendable {
     _ line: UnsafeRawBufferPointer, severity: LogSeverity, limits: (bytes: Int, lines: Int)
   ) -> QueueFill {
     guard count < limits.lines, line.count <= limits.bytes - byteCount else { return .full }
-    let many = (bytes: min(65_536, limits.bytes / 2), lines: limits.lines / 2)
-    let wereMany = byteCount >= many.bytes || count > many.lines
+    func areMany() -> Bool {
+      byteCount >= min(65_536, limits.bytes / 2) || count > limits.lines / 2
+    }
+    let wereMany = areMany()
     append(line, severity: severity)
-    if !wereMany, byteCount >= many.bytes || count > many.lines { return .many }
+    if !wereMany, areMany() { return .many }
     return count == 1 ? .first : .some
   }
 
   mutating func append(_ line: UnsafeRawBufferPointer, severity: LogSeverity) {
-    if takenBytes > byteCount {
-      bytes.removeFirst(takenBytes)
-      lines.removeFirst(takenLines)
-      (takenBytes, takenLines) = (0, 0)
+    if taken.bytes > byteCount {
+      bytes.removeFirst(taken.bytes)
+      lines.removeFirst(taken.lines)
+      taken = (0, 0)
     }
     bytes.append(contentsOf: line)
-    lines.append(Line(length: UInt32(truncatingIfNeeded: line.count), severity: severity))
+    lines.append((line.count, severity))
   }
 
   /// How many bytes the first lines have, as many lines as `limit` allows but one at least.
   func length(limit: Int) -> Int {
     if byteCount <= limit { return byteCount }
     var length = firstLength
-    for line in lines[(takenLines + 1)...] {
-      if length + Int(line.length) > limit { break }
-      length += Int(line.length)
+    for line in lines[(taken.lines + 1)...] {
+      if length + line.length > limit { break }
+      length += line.length
     }
     return length
   }
@@ -60,18 +56,17 @@ struct LineBuffer: QueueBuffer, Sendable {
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try bytes.withUnsafeBufferPointer { memory throws(Failure) in
-      try body(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: memory[takenBytes...])))
+      try body(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: memory[taken.bytes...])))
     }
   }
 
-  /// Calls for each line, in order. Not for a buffer whose first line has been taken in part.
+  /// Calls for each line, in order.
   func forEach(_ body: (UnsafeRawBufferPointer, LogSeverity) -> Void) {
     withBytes { memory in
       var start = 0
-      for line in lines[takenLines...] {
-        let end = start + Int(line.length)
-        body(UnsafeRawBufferPointer(rebasing: memory[start..<end]), line.severity)
-        start = end
+      for line in lines[taken.lines...] {
+        body(UnsafeRawBufferPointer(rebasing: memory[start..<start + line.length]), line.severity)
+        start += line.length
       }
     }
   }
@@ -79,34 +74,31 @@ struct LineBuffer: QueueBuffer, Sendable {
   /// Takes bytes off the front, and gives how many lines are complete with them.
   mutating func take(_ count: Int) -> Tally<LogSeverity> {
     var complete: Tally<LogSeverity> = [:]
-    // Lines in a row of one severity: the tally is not looked up for each.
-    var (severity, inRow) = (LogSeverity.info, UInt64(0))
     var left = count
     while !isEmpty, left >= firstLength {
       left -= firstLength
-      let line = lines[takenLines]
-      if line.severity != severity, inRow > 0 { complete[severity, default: 0] += exchange(&inRow, with: 0) }
-      severity = line.severity
-      inRow += 1
+      complete[lines[taken.lines].severity, default: 0] += 1
       removeFirst()
     }
-    if inRow > 0 { complete[severity, default: 0] += inRow }
-    takenBytes += left
-    takenOfFirst += left
+    if !isEmpty, left > 0 {
+      taken.bytes += left
+      lines[taken.lines].length -= left
+      isFirstTorn = true
+    }
     return complete
   }
 
   mutating func removeFirst() {
-    takenBytes += firstLength
-    takenOfFirst = 0
-    if !isEmpty { takenLines += 1 }
-    if isEmpty { removeAll() }
+    if count <= 1 { return removeAll() }
+    taken = (taken.bytes + firstLength, taken.lines + 1)
+    isFirstTorn = false
   }
 
   /// Takes all lines out, and keeps their memory.
   mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     lines.removeAll(keepingCapacity: true)
-    (takenBytes, takenLines, takenOfFirst) = (0, 0, 0)
+    taken = (0, 0)
+    isFirstTorn = false
   }
 }

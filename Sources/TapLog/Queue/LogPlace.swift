@@ -1,6 +1,6 @@
 import TapCore
 
-/// A place where the lines of a log go, with a queue and a thread of its own: one that hangs keeps no line
+/// One of the places where the lines of a log go, with a queue and a thread of its own: one that hangs keeps no line
 /// from the others.
 final class LogPlace: Sendable {
   private let writer: LogWriter
@@ -48,14 +48,14 @@ final class LogPlace: Sendable {
   }
 
   var statistics: LogStatistics {
-    // Those that have ended first: a line is added before it ends.
+    // Before those that were added: a line is added before it ends.
     var (statistics, ended) = writer.statistics
     statistics.pending = lines.addedCount &- ended
     return statistics
   }
 
   /// `false` if not all lines were written by the deadline.
-  func flush(until deadline: Instant) -> Bool { lines.flush(until: deadline) && !writer.hasGivenUp }
+  func flush(until deadline: Instant) -> Bool { lines.flush(until: deadline) && writer.isWhole }
 
   /// Takes no more lines; the writer ends when all are written, or at the deadline.
   func beginShutdown(until deadline: Instant) {
@@ -68,7 +68,7 @@ final class LogPlace: Sendable {
   func endShutdown(by deadline: Instant) -> Bool {
     if flush(until: deadline) { return true }
     // The writer may be in a call that does not return.
-    writer.giveUp(lines.addedCount)
+    writer.abandon(lines.addedCount)
     lines.abandon()
     return false
   }

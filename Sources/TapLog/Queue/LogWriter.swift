@@ -4,33 +4,43 @@ import TapCore
 /// Writes the lines of a queue to an output, and counts what became of them.
 final class LogWriter: Sendable {
   private struct State {
+    /// What becomes of lines that come to the writer.
+    enum Phase {
+      /// They are written, until the deadline of a shutdown.
+      case writing(until: Instant)
+      /// They are dropped, since the deadline has passed.
+      case dropping
+      /// All were counted as dropped while the output was stuck, and count no more.
+      case abandoned
+      /// None comes any more.
+      case closed(isWhole: Bool)
+
+      var isWriting: Bool { if case .writing = self { true } else { false } }
+
+      /// Whether no line has been dropped because of the deadline.
+      var isWhole: Bool {
+        switch self {
+        case .writing: true
+        case .dropping, .abandoned: false
+        case .closed(let isWhole): isWhole
+        }
+      }
+    }
+
+    enum Step { case write(until: Instant), wait(until: Instant), drop }
+
+    var phase = Phase.writing(until: .never)
     var statistics = LogStatistics()
-    /// Lines that report dropped ones.
-    var reports: UInt64 = 0
-    /// What the report says that is the last line of the batch.
-    var pendingReport: Tally<LogDropReason>?
-    /// Lines that have been written or dropped, reports included. The close counts as one.
+    /// Lines of the queue that were written or dropped. A report is none of them.
     var ended: UInt64 = 0
-    /// The last write failed: a queue that is full now is full because of that.
-    var isFaulted = false
     /// What has been dropped and not been reported by a line.
     var unreported: Tally<LogDropReason> = [:]
-    /// Until when lines are written. Later they are dropped.
-    var deadline = Instant.never
-    /// Lines have been dropped because of the deadline.
-    var hasGivenUp = false
-    /// All pending lines have been dropped, also those of the batch.
-    var isAbandoned = false
-    var isClosed = false
-    /// When to try again after an attempt that wrote nothing.
-    var nextAttempt = Instant(nanoseconds: 0)
-    /// How long to wait after a failure: twice as long after each that follows within ten seconds, up to a
-    /// second.
-    var pause = Duration.zero
-    var lastFailure = Instant(nanoseconds: 0)
+    /// What the report says that is the last line of the batch.
+    var report: Tally<LogDropReason>?
+    var attempts = LogAttempts()
 
     /// A line has to say how many are missing, as soon as lines can be written.
-    var mustReport: Bool { unreported.total > 0 && !isFaulted && !hasGivenUp }
+    var mustReport: Bool { unreported.total > 0 && phase.isWriting && !attempts.isFailing }
 
     mutating func drop(_ reason: LogDropReason, count: UInt64 = 1) {
       statistics.dropped[reason, default: 0] &+= count
@@ -38,32 +48,41 @@ final class LogWriter: Sendable {
       if reason != .shutdown { unreported[reason, default: 0] &+= count }
     }
 
-    /// Drops all pending lines for good. A report of dropped ones is none itself.
-    mutating func giveUp(_ pending: UInt64) {
-      hasGivenUp = true
-      let reports: UInt64 = exchange(&pendingReport, with: nil) == nil ? 0 : 1
-      drop(isFaulted ? .writeError : .shutdown, count: pending &- reports)
-      ended &+= pending
+    /// Drops lines of the queue for good.
+    mutating func giveUp(_ count: UInt64) {
+      report = nil
+      drop(attempts.isFailing ? .writeError : .shutdown, count: count)
+      ended &+= count
+    }
+
+    /// What to do with a batch now.
+    mutating func step(lines: Int, at now: Instant) -> Step {
+      switch phase {
+      case .writing(let deadline) where now < deadline:
+        return attempts.next <= now ? .write(until: deadline) : .wait(until: min(attempts.next, deadline))
+      case .writing, .dropping:
+        phase = .dropping
+        giveUp(UInt64(lines) &- (report == nil ? 0 : 1))
+        return .drop
+      case .abandoned, .closed: return .drop
+      }
     }
 
     /// - Parameter isEmpty: Whether the last line of the batch was written or dropped.
     mutating func account(_ result: LogOutputResult, isEmpty: Bool) {
-      isFaulted = result.isFailed
-      if isFaulted {
-        let now = Instant.now
-        let isAlone = lastFailure.duration(to: now) > .seconds(10)
-        pause = isAlone ? .milliseconds(50) : min(pause * 2, .seconds(1))
-        (lastFailure, nextAttempt) = (now, now.advanced(by: pause))
-      }
-      if isAbandoned { return }
+      attempts.record(isFailed: result.isFailed, at: .now)
+      if case .abandoned = phase { return }
       statistics.written.merge(result.written, uniquingKeysWith: &+)
       statistics.bytes &+= UInt64(max(0, result.bytes))
-      ended &+= result.written.total &+ result.dropped
       var dropped = result.dropped
-      // What an output drops is before what it writes.
-      if isEmpty, let report = exchange(&pendingReport, with: nil), result.written.isEmpty {
-        dropped &-= 1
-        unreported.merge(report, uniquingKeysWith: &+)
+      ended &+= result.written.total &+ dropped
+      if isEmpty, let report = exchange(&report, with: nil) {
+        ended &-= 1
+        // What an output drops is before what it writes.
+        if result.written.isEmpty {
+          dropped &-= 1
+          unreported.merge(report, uniquingKeysWith: &+)
+        }
       }
       if dropped > 0 { drop(.writeError, count: dropped) }
     }
@@ -72,7 +91,7 @@ final class LogWriter: Sendable {
   /// Locked by the one thread that writes, while it does.
   private let output: Mutex<any LogOutput>
   private let faults: LogFaults
-  let recentLines: RecentLines?
+  private let recentLines: RecentLines?
   private let state = Mutex(State())
 
   init(to output: any LogOutput, _ faults: LogFaults, recentLines: RecentLines? = nil) {
@@ -82,7 +101,7 @@ final class LogWriter: Sendable {
 
   /// The counts, and how many lines of the queue have come to an end.
   var statistics: (LogStatistics, ended: UInt64) {
-    var (statistics, ended) = state.withLock { ($0.statistics, $0.ended &- $0.reports) }
+    var (statistics, ended) = state.withLock { ($0.statistics, $0.ended) }
     statistics.writeErrors = faults.count
     return (statistics, ended)
   }
@@ -90,8 +109,8 @@ final class LogWriter: Sendable {
   /// Once: a queue that could not start has a last turn, too.
   func close() {
     let isFirst = state.withLock { state in
-      guard !exchange(&state.isClosed, with: true) else { return false }
-      if !state.isAbandoned { state.ended &+= 1 }
+      if case .closed = state.phase { return false }
+      state.phase = .closed(isWhole: state.phase.isWhole)
       return true
     }
     if isFirst { output.withLock { $0.close() } }
@@ -99,27 +118,26 @@ final class LogWriter: Sendable {
 
   /// Counts a line that the queue did not take.
   func drop(isClosed: Bool) {
-    state.withLock { $0.drop(isClosed ? .shutdown : $0.isFaulted ? .writeError : .queueFull) }
+    state.withLock { $0.drop(isClosed ? .shutdown : $0.attempts.isFailing ? .writeError : .queueFull) }
   }
 
   /// Sets until when lines are written, unless that has been set before.
   func setDeadline(_ deadline: Instant) {
-    state.withLock { if $0.deadline == .never { $0.deadline = deadline } }
+    state.withLock { if case .writing(until: .never) = $0.phase { $0.phase = .writing(until: deadline) } }
   }
 
-  /// Lines have been dropped because they were not written by the deadline.
-  var hasGivenUp: Bool { state.withLock { $0.hasGivenUp } }
+  /// Whether no line has been dropped because of the deadline.
+  var isWhole: Bool { state.withLock { $0.phase.isWhole } }
 
-  /// Nothing more is written.
-  private var hasEnded: Bool { state.withLock { $0.hasGivenUp || $0.isClosed } }
-
-  /// Drops all lines that are pending of those that were added, while the worker is stuck. The close counts
-  /// as an element of the queue, and a report of dropped lines as none that is pending.
-  func giveUp(_ added: UInt64) {
+  /// Drops all lines that have not come to an end of those that were added, while the worker is stuck.
+  func abandon(_ added: UInt64) {
     state.withLock { state in
-      if exchange(&state.isAbandoned, with: true) || state.isClosed { return }
-      state.ended &+= 1
-      state.giveUp(added &+ state.reports &- state.ended)
+      switch state.phase {
+      case .writing, .dropping:
+        state.phase = .abandoned
+        state.giveUp(added &- state.ended)
+      case .abandoned, .closed: break
+      }
     }
   }
 
@@ -137,7 +155,7 @@ final class LogWriter: Sendable {
       // There is no further turn for it.
     } while turn.isLast && report(in: &batch)
     turn.isDone = turn.isFlush
-    if turn.isFlush, !hasEnded { output.withLock { $0.flush() } }
+    if turn.isFlush, state.withLock({ $0.phase.isWriting }) { output.withLock { $0.flush() } }
     if turn.isLast {
       close()
     } else {
@@ -148,35 +166,29 @@ final class LogWriter: Sendable {
   /// Gives when to go on, or `nil` when the batch is written or given up.
   private func write(_ batch: inout LineBuffer) -> Instant? {
     while !batch.isEmpty {
-      let now = Instant.now
-      let (due, deadline) = state.withLock { state in
-        if now >= state.deadline, !state.isAbandoned {
-          state.giveUp(UInt64(batch.count))
-        }
-        return (state.nextAttempt, state.hasGivenUp ? now : state.deadline)
+      let lines = batch.count
+      switch state.withLock({ $0.step(lines: lines, at: .now) }) {
+      case .drop: batch.removeAll()
+      case .wait(let next): return next
+      case .write(let deadline):
+        let result = output.withLock { $0.write(&batch) }
+        let isEmpty = batch.isEmpty
+        state.withLock { $0.account(result, isEmpty: isEmpty) }
+        if case .failed(let reason) = result.state { faults.failed(.lines, reason) }
+        if isEmpty, !result.isFailed { faults.works(.lines) }
+        // Not here: other threads wait for the end of the turn.
+        if case .busy(let pause) = result.state { return min(.now.advanced(by: pause), deadline) }
       }
-      if deadline <= now {
-        batch.removeAll()
-        break
-      }
-      if now < due { return min(due, deadline) }
-      let result = output.withLock { $0.write(&batch) }
-      state.withLock { $0.account(result, isEmpty: batch.isEmpty) }
-      if case .failed(let reason) = result.state { faults.failed(.lines, reason) }
-      if batch.isEmpty, !result.isFailed { faults.works(.lines) }
-      // Not here: other threads wait for the end of the turn.
-      if case .busy(let pause) = result.state { return min(.now.advanced(by: pause), deadline) }
     }
     return nil
   }
 
-  /// Appends a line that says how many lines are missing at its place, and why. `false` if none are.
+  /// Appends a line that says how many lines are missing there, and why. `false` if none are.
   @discardableResult private func report(in batch: inout LineBuffer) -> Bool {
     let dropped = state.withLock { state -> Tally<LogDropReason>? in
       guard state.mustReport else { return nil }
-      state.reports &+= 1
-      state.pendingReport = exchange(&state.unreported, with: [:])
-      return state.pendingReport
+      state.report = exchange(&state.unreported, with: [:])
+      return state.report
     }
     guard let dropped else { return false }
     LineWriter.withLine { line in
@@ -193,5 +205,25 @@ final class LogWriter: Sendable {
       batch.append($0, severity: .warn)
     }
     return true
+  }
+}
+
+/// When an output that fails is tried again: after 50 ms, and twice as long after each failure that follows
+/// another within ten seconds, up to a second.
+struct LogAttempts {
+  /// The last one failed: a queue that is full now is full because of that.
+  private(set) var isFailing = false
+  private var lastFailure = Instant(nanoseconds: 0)
+  private var pause = Duration.zero
+
+  /// When to make the next one at the earliest.
+  var next: Instant { lastFailure.advanced(by: isFailing ? pause : .zero) }
+
+  mutating func record(isFailed: Bool, at now: Instant) {
+    isFailing = isFailed
+    guard isFailed else { return }
+    let isAlone = lastFailure.duration(to: now) > .seconds(10)
+    pause = isAlone ? .milliseconds(50) : min(pause * 2, .seconds(1))
+    lastFailure = now
   }
 }

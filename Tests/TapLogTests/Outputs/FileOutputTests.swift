@@ -79,7 +79,7 @@ import TestSupport
   @Test func `does not write into another file that has got the descriptor of its own`() throws {
     let log = try LogFolder()
     for path in [log.folder("other"), "/dev/null"] {
-      let descriptor = try #require(LogFolder.descriptors(of: log.path).first)
+      let descriptor = try #require(OpenDescriptors.on(log.path).first)
       let other = open(path, O_WRONLY | O_CREAT, 0o600)
       try #require(dup2(other, descriptor) == descriptor)
       try log.write("line")

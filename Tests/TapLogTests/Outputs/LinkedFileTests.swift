@@ -20,8 +20,8 @@ import TestSupport
     }
     try log.write("one", "two", "three")
     #expect(try target(of: log.path).hasSuffix(isAbsolute ? "data/target.jsonl" : first))
-    #expect(try log.names(in: "logs") == ["requests.jsonl"])
-    let names = try log.names(in: "data").filter { $0 != "link" }
+    #expect(try log.folder.names(in: "logs") == ["requests.jsonl"])
+    let names = try log.folder.names(in: "data").filter { $0 != "link" }
     #expect(try names.map { try log.folder.lines("data/" + $0) } == [["three"], ["one"], ["two"]])
   }
 
@@ -35,7 +35,7 @@ import TestSupport
     try log.folder.link("requests.jsonl", to: "b/log")
     try log.write("three", "four")
     let files = try ["a", "b"].map { name in
-      try log.names(in: name).map { try log.folder.lines("\(name)/\($0)") }
+      try log.folder.names(in: name).map { try log.folder.lines("\(name)/\($0)") }
     }
     #expect(files == [[["two"], ["one"]], [["four"], ["three"]]])
   }
@@ -51,7 +51,7 @@ import TestSupport
       if isLink { try $0.link("requests.jsonl", to: target) }
     }
     try log.write("one", "two", "three")
-    #expect(try log.names() == (isLink ? ["requests.jsonl"] : []))
+    #expect(try log.folder.names == (isLink ? ["requests.jsonl"] : []))
     if isLink { #expect(try self.target(of: log.path) == target) }
     #expect(try folder.lines("file") == (path == "/dev/null" ? [] : ["one", "two", "three"]))
   }

@@ -31,10 +31,10 @@ import TestSupport
         }
       }
       #expect(failure == .denied)
-      #expect(try log.names().count == 3)
+      #expect(try log.folder.names.count == 3)
       try #require(chmod(log.folder.path, 0o755) == 0)
       try removeExcess()
-      #expect(try log.names() == ["requests.jsonl"])
+      #expect(try log.folder.names == ["requests.jsonl"])
       try removeExcess()
     }
   }

@@ -11,7 +11,7 @@ import TestSupport
     let files = try #require(RotatedFiles(ofLogAt: folder("requests.jsonl")))
     let time = Timestamp(nanosecondsSinceEpoch: 1_795_253_400_123_456_789)
     #expect(try files.moveLog(at: time) == "20261121T093000.123458Z")
-    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    let names = try folder.names
     #expect(names == taken + [prefix + "8Z"])
   }
 
@@ -19,7 +19,7 @@ import TestSupport
     let (folder, log) = try RequestLog.inFolder { $0.rotation = LogRotation(maximumSize: 10_000, keep: 999) }
     for index in 0..<1_000 { log.log(.info, "\(index)") }
     #expect(log.shutdown())
-    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    let names = try folder.names
     let files = try (names.dropFirst() + names.prefix(1)).map { try folder.lines($0) }
     #expect(files.count >= 8 && files.allSatisfy { $0.reduce(0) { $0 + $1.utf8.count + 1 } <= 10_000 })
     #expect(files.joined().map(\.message) == (0..<1_000).map { "\($0)" })
@@ -40,10 +40,10 @@ import TestSupport
     var counts: [Int] = []
     for number in 0..<5 {
       try log.write("\(number)")
-      counts.append(try log.names().count - 1 - others.count)
+      counts.append(try log.folder.names.count - 1 - others.count)
     }
     #expect(counts == [2, 3, 3, 3, 3])
-    let names = try log.names()
+    let names = try log.folder.names
     let old = names.filter { $0 != "requests.jsonl" && !others.contains($0) }
     #expect(try old.map { try log.folder.lines($0) } == [["1"], ["2"], ["3"]])
     #expect(Set(others).isSubset(of: names) && log.faults.count == 0)
@@ -56,7 +56,7 @@ import TestSupport
     }
     try log.write("1", "2", "3")
     #expect(try log.files() == [["1"], ["2"], ["old"], ["3"]])
-    #expect(try log.names().last?.contains(".22620101T093003.") == true)
+    #expect(try log.folder.names.last?.contains(".22620101T093003.") == true)
   }
 
   @Test func `are followed by one with their permissions, to which its owner may write`() throws {

@@ -58,7 +58,7 @@ import TestSupport
     await #expect(processExitsWith: .success) {
       let counts = try (0..<3).map { _ in
         try LogFolder(synchronizationInterval: .seconds(1)).write("line")
-        return try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+        return try OpenDescriptors.count
       }
       #expect(Set(counts).count == 1)
     }

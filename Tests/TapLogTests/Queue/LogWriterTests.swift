@@ -3,198 +3,238 @@ import TestSupport
 @testable import TapCore
 @testable import TapLog
 
-@Suite(.needs(.thread)) struct LogWriterTests {
-  /// Takes lines, or fails, as it is told.
+/// The turns of a writer, one by one and on this thread.
+@Suite struct LogWriterTests {
+  /// Does with a batch what it is told, write by write, and takes all of it then.
   private final class Output: LogOutput {
-    struct State {
-      var written = ""
-      var flushes = 0
-      var closes = 0
-      var result = LogOutputResult()
-      /// So many batches are taken, and then none.
-      var limit = Int.max
-      /// So often does it ask to be called again at once.
-      var tasks = 0
+    enum Step { case take(Int), drop, busy(Duration), fail }
+
+    private struct State {
+      var steps: [Step]
+      var calls: [String] = []
     }
 
-    let state = Mutex(State())
-    /// Sent before each write, which waits at the gate.
-    let (writes, gate) = (EventQueue<Void>(), Gate())
+    private let state: Mutex<State>
+
+    init(_ steps: [Step]) { state = Mutex(State(steps: steps)) }
+
+    /// The lines that were written, and `flush` and `close`. A report is shown from its counts on.
+    var calls: String { state.withLock { $0.calls.joined(separator: " ") } }
 
     func write(_ batch: inout LineBuffer) -> LogOutputResult {
-      writes.send()
-      gate.waitBlocking()
-      return state.withLock { state in
-        guard state.result.state == .ready else { return state.result }
-        guard state.limit > 0 else { return .failed("full") }
-        state.limit -= 1
-        state.written += batch.text
-        let bytes = batch.byteCount
+      let step = state.withLock { $0.steps.isEmpty ? Step.take(.max) : $0.steps.removeFirst() }
+      switch step {
+      case .take(let count):
+        let lines = batch.lines.prefix(count)
+        for line in lines {
+          let report = line.firstMatch(of: /"event":"session_tap.log.dropped","dropped.(.*)}\n/)?.1
+          state.withLock { $0.calls.append(report.map(String.init) ?? String(line.dropLast())) }
+        }
+        let bytes = lines.joined().utf8.count
         return LogOutputResult(written: batch.take(bytes), bytes: bytes)
+      case .drop:
+        let bytes = batch.byteCount
+        return LogOutputResult(dropped: batch.take(bytes).total, state: .failed("why"))
+      case .busy(let pause): return .busy(pause)
+      case .fail: return .failed("why")
       }
     }
 
-    func flush() { state.withLock { $0.flushes += 1 } }
+    func flush() { state.withLock { $0.calls.append("flush") } }
 
-    func maintain(now: Instant) -> Instant {
-      state.withLock { state in
-        guard state.tasks > 0 else { return .never }
-        state.tasks -= 1
-        return .now
-      }
+    func maintain(now: Instant) -> Instant { Instant(nanoseconds: .max - 1) }
+
+    func close() { state.withLock { $0.calls.append("close") } }
+  }
+
+  /// A writer whose queue is empty but for the batch.
+  private struct Run {
+    let output: Output
+    let writer: LogWriter
+    let recent = RecentLines(lines: 9, bytes: 32_768)
+    var batch = LineBuffer()
+
+    init(_ steps: Output.Step...) {
+      output = Output(steps)
+      writer = LogWriter(to: output, LogFaults(of: "under test", isQuiet: true), recentLines: recent)
     }
 
-    func close() { state.withLock { $0.closes += 1 } }
-
-    var written: String { state.withLock { $0.written } }
-  }
-
-  private let output = Output()
-  private let log: RequestLog
-
-  init() throws {
-    let configuration = with(RequestLog.Configuration()) { $0.queueLineLimit = 4 }
-    let output = output
-    log = try RequestLog(
-      to: RequestLog.Destination(.custom) { _, _ throws(RequestLogError) in output },
-      configuration: configuration)
-  }
-
-  private func add(_ lines: String...) {
-    for line in lines { Array(line.utf8).withUnsafeBytes { log.enqueue($0, severity: .info) } }
-  }
-
-  private func place() throws -> LogPlace {
-    let output = output
-    let destination = RequestLog.Destination(.custom) { _, _ throws(RequestLogError) in output }
-    return try LogPlace(destination.places[0], .init(), recentLines: nil)
-  }
-
-  @Test func `a batch is kept until it can be written, and what had no room is reported`() async throws {
-    output.state.withLock { $0.result = .failed("full") }
-    output.gate.open()
-    add("a\n")
-    log.batchEnded()
-    // The second comes after the first is counted.
-    for _ in 0..<2 { try await output.writes.next("a write") }
-    add("b\n", "c\n", "d\n", "e\n", "f\n")
-    #expect(log.statistics.droppedLines(.writeError) == 1)
-    #expect(log.statistics.pending == 5)
-    output.state.withLock { $0.result = LogOutputResult() }
-    #expect(log.flush(within: .seconds(120)))
-    #expect(output.written.hasPrefix("a\nb\nc\nd\ne\n"))
-    #expect(log.statistics.writeErrors >= 1)
-    #expect(log.shutdown(within: .seconds(120)))
-    #expect(output.written.hasSuffix(#""dropped.total":1,"dropped.write_error":1}"# + "\n"))
-    #expect(log.statistics.pending == 0)
-  }
-
-  @Test func `the pause behind a failure grows to a second and no further`() async throws {
-    output.state.withLock { $0.result = .failed("full") }
-    output.gate.open()
-    let writer = LogWriter(to: output, LogFaults(of: "under test", isQuiet: true))
-    var batch = LineBuffer("a\n")
-    var pauses: [Duration] = []
-    // Behind 50, 100, 200, 400 and 800 ms comes the first that is cut.
-    try await Poll.until("the sixth failure") {
-      var turn = QueueTurn(isNew: false, isFlush: false, isLast: false)
-      let (start, failures) = (Instant.now, writer.statistics.0.writeErrors)
+    /// Takes new lines if nothing is left of earlier ones, and gives when the writer comes again.
+    @discardableResult
+    mutating func turn(_ lines: String..., isFlush: Bool = false, isLast: Bool = false) -> Instant {
+      var turn = QueueTurn(isNew: batch.isEmpty, isFlush: isFlush, isLast: isLast)
+      for line in lines { batch.append(line + "\n") }
       writer.write(&batch, &turn)
-      #expect(turn.next <= Instant.now.advanced(by: .seconds(1)))
-      if writer.statistics.0.writeErrors > failures { pauses.append(start.duration(to: turn.next)) }
-      return writer.statistics.0.writeErrors >= 6
+      return turn.next
     }
-    #expect(pauses[0] >= .milliseconds(50))
-    // Not the last one: on a machine that stands still for ten seconds they begin anew.
-    #expect(pauses.contains { $0 >= .milliseconds(200) })
+
+    /// Takes turns until the batch is written.
+    mutating func finish() throws {
+      let deadline = Deadline()
+      while !batch.isEmpty {
+        turn()
+        try deadline.check("end of the batch")
+      }
+    }
+
+    var counts: Counts {
+      let (statistics, ended) = writer.statistics
+      return Counts(
+        written: Int(statistics.lines), dropped: statistics.dropped, ended: Int(ended),
+        errors: Int(statistics.writeErrors))
+    }
   }
 
-  @Test func `what is not written at the deadline of a shutdown is dropped and counted`() async throws {
-    output.state.withLock { $0.result = .failed("full") }
-    output.gate.open()
-    add("a\n")
-    log.batchEnded()
-    for _ in 0..<2 { try await output.writes.next("a write") }
-    add("b\n")
-    #expect(!log.shutdown(within: .zero))
-    #expect(log.statistics.droppedLines(.writeError) == 2)
-    add("c\n")
-    #expect(log.statistics.droppedLines(.shutdown) == 1)
-    #expect(log.statistics.pending == 0)
-    try await Poll.until("the close") { output.state.withLock { $0.closes } == 1 }
-    #expect(!log.shutdown(within: .seconds(120)))
-    #expect(!log.flush(within: .seconds(120)))
-    #expect(output.state.withLock { $0.closes } == 1)
+  private struct Counts: Equatable {
+    var written = 0
+    var dropped: Tally<LogDropReason> = [:]
+    var ended = 0
+    var errors = 0
   }
 
-  @Test func `a writer that has given up by itself has not written all, for a flush that comes later`()
-    async throws
+  /// When it is the output's turn to ask for the next one.
+  private let maintenance = Instant(nanoseconds: .max - 1)
+
+  @Test func `what had no room while a batch waits is told behind the next one, and all is kept once`() {
+    var run = Run(.busy(.seconds(10)))
+    let start = Instant.now
+    #expect(run.turn("a") >= start.advanced(by: .seconds(10)))
+    run.writer.drop(isClosed: false)
+    // It comes again at once for the report.
+    #expect(run.turn() <= .now && run.output.calls == "a")
+    #expect(run.turn("b") == maintenance)
+    #expect(run.output.calls == #"a b total":1,"dropped.queue_full":1"#)
+    #expect(run.counts == Counts(written: 3, dropped: [.queueFull: 1], ended: 2))
+    let recent = String(decoding: run.recent.lines(LogQuery()).bytes, as: UTF8.self)
+    #expect(recent.hasPrefix("a\nb\n{") && recent.count { $0 == "\n" } == 3)
+  }
+
+  @Test func `a batch is kept until it can be written, and what has no room meanwhile is the output's fault`()
+    throws
   {
-    output.state.withLock { $0.result = .failed("full") }
-    output.gate.open()
-    let place = try place()
-    Array("a\n".utf8).withUnsafeBytes { place.enqueue($0, severity: .info) }
-    place.beginShutdown(until: .now)
-    try await Poll.until("the close") { output.state.withLock { $0.closes } == 1 }
-    #expect(!place.flush(until: Instant.now.advanced(by: .seconds(120))))
-    #expect(!place.endShutdown(by: Instant.now.advanced(by: .seconds(120))))
-    #expect(place.statistics.droppedLines == 1 && place.statistics.pending == 0)
+    var run = Run(.fail)
+    run.turn("a", "b")
+    run.writer.drop(isClosed: false)
+    #expect(run.counts == Counts(dropped: [.writeError: 1], errors: 1))
+    try run.finish()
+    run.turn("c", isLast: true)
+    #expect(run.output.calls == #"a b c total":1,"dropped.write_error":1 close"#)
+    #expect(run.counts == Counts(written: 4, dropped: [.writeError: 1], ended: 3, errors: 1))
   }
 
-  @Test func `a line that comes after the close is counted, and no other line tells of it`() async throws {
-    let place = try place()
-    func enqueue(_ line: String) {
-      Array(line.utf8).withUnsafeBytes { place.enqueue($0, severity: .info) }
+  @Test func `the pause behind a failure doubles up to a second, and begins anew after ten seconds without`()
+  {
+    var attempts = LogAttempts()
+    let start = Instant(nanoseconds: 3_600_000_000_000)
+    // Seconds from the start, whether the attempt fails, and the milliseconds until the next.
+    let rows: [(time: Int, isFailed: Bool, pause: Int64)] = [
+      (0, true, 50), (1, true, 100), (2, true, 200), (3, false, -1_000), (4, true, 400), (5, true, 800),
+      (6, true, 1_000), (7, true, 1_000), (17, true, 1_000), (28, true, 50),
+    ]
+    let pauses = rows.map { row in
+      let now = start.advanced(by: .seconds(row.time))
+      attempts.record(isFailed: row.isFailed, at: now)
+      #expect(attempts.isFailing == row.isFailed)
+      return now.duration(to: attempts.next).nanoseconds / 1_000_000
     }
-    enqueue("a\n")
-    try await output.writes.next("a write")
-    let deadline = Instant.now.advanced(by: .seconds(120))
-    place.beginShutdown(until: deadline)
-    enqueue("b\n")
-    output.gate.open()
-    #expect(place.endShutdown(by: deadline))
-    #expect(output.written == "a\n")
-    #expect(place.statistics.lines == 1 && place.statistics.droppedLines(.shutdown) == 1)
-    #expect(place.statistics.pending == 0)
+    #expect(pauses == rows.map(\.pause))
   }
 
-  @Test func `the output does its own work when it is due`() async throws {
-    output.state.withLock { $0.tasks = 20 }
-    output.gate.open()
-    add("a\n")
-    try await Poll.until("the work") { output.state.withLock { $0.tasks } == 0 }
+  @Test
+  func `a flush is one of the output, behind the lines; behind a close nothing flushes or closes again`() {
+    var run = Run()
+    run.turn("a")
+    run.turn("b", isFlush: true)
+    run.turn(isFlush: true, isLast: true)
+    #expect(run.output.calls == "a b flush flush close" && run.writer.isWhole)
+    // A log that gets no thread closes its output, and its queue may get one later.
+    run.turn(isFlush: true, isLast: true)
+    run.writer.close()
+    #expect(run.output.calls == "a b flush flush close")
+    #expect(run.counts == Counts(written: 2, ended: 2))
   }
 
-  @Test func `a report that is not written at the deadline is no dropped line`() async throws {
-    output.state.withLock { $0.limit = 1 }
-    add("a\n")
-    log.batchEnded()
-    try await output.writes.next("a write")
-    add("b\n", "c\n", "d\n", "e\n", "f\n")
-    #expect(log.statistics.droppedLines(.queueFull) == 1)
-    output.gate.open()
-    // The next batch ends with the report of that, and fails.
-    for _ in 0..<2 { try await output.writes.next("a write") }
-    #expect(!log.shutdown(within: .zero))
-    #expect(log.statistics.lines == 1)
-    #expect(log.statistics.droppedLines == 5)
-    #expect(log.statistics.droppedLines(.writeError) == 4)
-    #expect(log.statistics.pending == 0)
+  @Test func `the last turn tells what had no room until then, and not what comes after the end`() {
+    var run = Run(.busy(.zero))
+    run.turn("a", isLast: true)
+    run.writer.drop(isClosed: false)
+    run.writer.drop(isClosed: true)
+    run.turn(isLast: true)
+    #expect(run.output.calls == #"a total":1,"dropped.queue_full":1 close"#)
+    #expect(run.counts == Counts(written: 2, dropped: [.queueFull: 1, .shutdown: 1], ended: 1))
   }
 
-  @Test func `the output is flushed once behind the lines before it, and closed when all is written`() {
-    output.gate.open()
-    for flushes in 1...3 {
-      add("a\n", "b\n")
-      for _ in 0..<2 { #expect(log.flush(within: .seconds(120))) }
-      #expect(output.state.withLock { $0.flushes } == flushes)
+  @Test func `behind its deadline nothing is written, told or flushed, though another one is set later`() {
+    var run = Run(.busy(.zero))
+    run.turn("a", "b", isLast: true)
+    run.writer.drop(isClosed: false)
+    run.writer.setDeadline(.now)
+    run.writer.setDeadline(Instant.now.advanced(by: .seconds(3_600)))
+    run.turn(isFlush: true, isLast: true)
+    #expect(run.output.calls == "close" && !run.writer.isWhole)
+    #expect(run.counts == Counts(dropped: [.queueFull: 1, .shutdown: 2], ended: 2))
+  }
+
+  @Test func `it comes again at the deadline, whatever it waits for`() {
+    // A failure has a pause of 50 ms.
+    for (step, pause) in [(.busy(.seconds(3_600)), .seconds(600)), (.fail, .milliseconds(40))]
+      as [(Output.Step, Duration)]
+    {
+      var run = Run(step)
+      let deadline = Instant.now.advanced(by: pause)
+      run.writer.setDeadline(deadline)
+      let next = run.turn("a")
+      #expect(run.batch.isEmpty || next == deadline)
     }
-    add("c\n")
-    #expect(log.shutdown(within: .seconds(120)))
-    #expect(output.state.withLock { $0.closes == 1 && $0.flushes == 4 })
-    #expect(output.written == "a\nb\na\nb\na\nb\nc\n")
-    #expect(log.shutdown(within: .zero))
-    #expect(log.flush(within: .seconds(120)))
-    #expect(log.statistics.pending == 0)
+  }
+
+  @Test func `of lines that are abandoned none counts again, whatever becomes of it`() {
+    var run = Run(.busy(.zero))
+    run.turn("a")
+    // Two more are in the queue.
+    run.writer.abandon(3)
+    run.writer.abandon(3)
+    #expect(run.counts == Counts(dropped: [.shutdown: 3], ended: 3))
+    run.turn()
+    run.turn("b", "c", isFlush: true, isLast: true)
+    #expect(run.output.calls == "close" && !run.writer.isWhole)
+    #expect(run.counts == Counts(dropped: [.shutdown: 3], ended: 3))
+  }
+
+  @Test func `a report that is lost is no dropped line, and the next one has its counts`() throws {
+    // Alone, and behind a line that is written.
+    for (steps, lines, written) in [([.drop], 0, 0), ([.take(1), .drop], 1, 1)] as [([Output.Step], Int, Int)]
+    {
+      let output = Output(steps)
+      let writer = LogWriter(to: output, LogFaults(of: "under test", isQuiet: true))
+      writer.drop(isClosed: false)
+      var (batch, turn) = (LineBuffer(), QueueTurn(isNew: true, isFlush: false, isLast: false))
+      for _ in 0..<lines { batch.append("a\n") }
+      writer.write(&batch, &turn)
+      let (statistics, ended) = writer.statistics
+      #expect(statistics.dropped == [.queueFull: 1] && Int(statistics.lines) == written && ended == lines)
+    }
+    var run = Run(.drop)
+    run.writer.drop(isClosed: false)
+    run.turn("a")
+    #expect(run.counts == Counts(dropped: [.queueFull: 1, .writeError: 1], ended: 1, errors: 1))
+    // An output that refuses lines is told of them with others, not alone.
+    run.turn()
+    #expect(run.output.calls == "")
+    try run.finish()
+    run.turn("b")
+    try run.finish()
+    run.turn("c")
+    #expect(run.output.calls == #"b c total":2,"dropped.queue_full":1,"dropped.write_error":1"#)
+  }
+
+  @Test func `a report that is not written at the deadline is no dropped line`() {
+    var run = Run(.fail)
+    run.writer.drop(isClosed: false)
+    run.turn("a", "b")
+    run.writer.setDeadline(.now)
+    run.turn(isLast: true)
+    #expect(run.output.calls == "close")
+    #expect(run.counts == Counts(dropped: [.queueFull: 1, .writeError: 2], ended: 2, errors: 1))
   }
 }

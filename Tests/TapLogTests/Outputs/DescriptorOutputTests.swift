@@ -2,16 +2,16 @@ import TestSupport
 
 @testable import TapLog
 
-/// A log whose path leads to a terminal or a FIFO.
-@Suite(.needs(.thread)) struct StreamOutputTests {
+/// Lines for a terminal, a FIFO or a descriptor of the app.
+@Suite(.needs(.thread)) struct DescriptorOutputTests {
   /// Writes until the output takes no more, and returns what it says then, and how long that call took.
   private func fill(
-    _ output: inout FileOutput, _ batch: inout LineBuffer
+    _ log: LogFolder, _ batch: inout LineBuffer
   ) throws -> (result: LogOutputResult, time: Duration) {
     let deadline = Deadline()
     while true {
       let start = Instant.now
-      let result = output.write(&batch)
+      let result = log.output.write(&batch)
       if result.state != .ready { return (result, start.duration(to: .now)) }
       try deadline.check("output that takes no more")
     }
@@ -21,13 +21,11 @@ import TestSupport
     var (terminal, device): (Int32, Int32) = (-1, -1)
     try #require(openpty(&terminal, &device, nil, nil, nil) == 0)
     defer { for descriptor in [terminal, device] { close(descriptor) } }
-    let path = String(cString: try #require(ttyname(device)))
-    var output = try FileOutput(path, .init(), LogFaults(of: "under test"))
-    defer { output.close() }
-    var batch = LineBuffer(String(repeating: "x", count: 60) + "\n")
+    let log = try LogFolder(String(cString: try #require(ttyname(device))))
+    var batch = LineBuffer()
     for _ in 0..<10_000 { batch.append(String(repeating: "x", count: 60) + "\n") }
     // Of one call: the kernel moves bytes on by itself, so the next one may find room.
-    let (result, time) = try fill(&output, &batch)
+    let (result, time) = try fill(log, &batch)
     guard case .busy(let pause) = result.state else {
       Issue.record("the terminal fails")
       return
@@ -38,7 +36,7 @@ import TestSupport
     var bytes = [UInt8](repeating: 0, count: 65_536)
     #expect(read(terminal, &bytes, bytes.count) > 0)
     // The kernel moves what is behind by itself, later.
-    try await Poll.until("room in the terminal") { output.write(&batch).bytes > 0 }
+    try await Poll.until("room in the terminal") { log.output.write(&batch).bytes > 0 }
     #expect(batch.byteCount < waiting)
   }
 
@@ -85,58 +83,43 @@ import TestSupport
     return reader
   }
 
-  /// The log's own thread gets no signals.
-  private func withoutSIGPIPE<Result>(_ body: () -> Result) -> Result {
-    var (signals, before) = (sigset_t(), sigset_t())
-    sigaddset(&signals, SIGPIPE)
-    pthread_sigmask(SIG_BLOCK, &signals, &before)
-    defer {
+  /// Writes until the output fails. A process that another test is starting may have the reader's descriptor
+  /// for a moment.
+  private func fail(_ log: LogFolder, _ batch: inout LineBuffer) async throws -> LogOutputResult {
+    try await Poll.until("the reader's end") {
+      if batch.isEmpty { batch.append("line\n") }
+      // The log's own thread gets no signals.
+      var (signals, before) = (sigset_t(), sigset_t())
+      sigaddset(&signals, SIGPIPE)
+      pthread_sigmask(SIG_BLOCK, &signals, &before)
+      let result = log.output.write(&batch)
       var now = timespec()
       sigtimedwait(&signals, nil, &now)
       pthread_sigmask(SIG_SETMASK, &before, nil)
+      return result.isFailed ? result : nil
     }
-    return body()
   }
 
-  @Test func `keeps whole lines for a FIFO's next reader`() async throws {
-    let folder = try TemporaryFolder()
-    let path = folder("requests.fifo")
-    #expect(mkfifo(path, 0o600) == 0)
-    let reader = try reader(of: path)
-    var output = try FileOutput(path, .init(), LogFaults(of: "under test"))
-    defer { output.close() }
+  @Test func `keeps whole lines for a FIFO's next reader, and begins with one if the last left in a line`()
+    async throws
+  {
+    let log = try LogFolder { try #require(mkfifo($0("requests.jsonl"), 0o600) == 0) }
+    var reader = try reader(of: log.path)
+    try log.write("first")
     close(reader)
     var batch = LineBuffer()
-    // A process that another test is starting may have the reader's descriptor for a moment.
-    let dropped = try await Poll.until("the reader's end") {
-      if batch.isEmpty { batch.append("line\n") }
-      let result = withoutSIGPIPE { output.write(&batch) }
-      return result.isFailed ? result.dropped : nil
-    }
-    #expect(dropped == 0 && batch.lines == ["line\n"])
-  }
-
-  @Test
-  func `begins with a whole line for a FIFO's next reader, if the last left in a line`() async throws {
-    let folder = try TemporaryFolder()
-    let path = folder("requests.fifo")
-    #expect(mkfifo(path, 0o600) == 0)
-    var reader = try reader(of: path)
-    var output = try FileOutput(path, .init(), LogFaults(of: "under test"))
-    defer { output.close() }
-    var batch = LineBuffer("first\n", String(repeating: "x", count: 200_000) + "\n", "next\n")
-    #expect(try fill(&output, &batch).result.state == .busy(.zero))
-    #expect(batch.takenOfFirst > 0)
+    let noReader = "it has no reader; start one"
+    #expect(try await fail(log, &batch) == .failed(noReader))
+    #expect(batch.lines == ["line\n"])
+    reader = try self.reader(of: log.path)
+    batch = LineBuffer(String(repeating: "x", count: 200_000) + "\n", "next\n")
+    #expect(try fill(log, &batch).result.state == .busy(.zero))
+    #expect(batch.isFirstTorn)
     close(reader)
-    // A process that another test is starting may have the reader's descriptor for a moment.
-    let dropped = try await Poll.until("the reader's end") {
-      let result = withoutSIGPIPE { output.write(&batch) }
-      return result.isFailed ? result.dropped : nil
-    }
-    #expect(dropped == 1)
-    reader = try self.reader(of: path)
+    #expect(try await fail(log, &batch) == LogOutputResult(dropped: 1, state: .failed(noReader)))
+    reader = try self.reader(of: log.path)
     defer { close(reader) }
-    #expect(output.write(&batch).written.total == 1)
+    #expect(log.output.write(&batch).written.total == 1)
     var bytes = [UInt8](repeating: 0, count: 65_536)
     let count = read(reader, &bytes, bytes.count)
     #expect(String(decoding: bytes.prefix(max(0, count)), as: UTF8.self) == "next\n")

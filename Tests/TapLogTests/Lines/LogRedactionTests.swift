@@ -1,7 +1,7 @@
 import TapLog
 import TestSupport
 
-@Suite(.needs(.thread)) struct PlantedSecretsTests {
+@Suite(.needs(.thread)) struct LogRedactionTests {
   private var observation: RequestObservation {
     var observation = RequestObservation.example.with(
       url: "https://s3cret:s3cret@a.example/users/path-s3cret;sid=s3cret/x?t=s3cret&page=2&s3cret#s3cret")
@@ -97,5 +97,46 @@ import TestSupport
     #expect(asked.withLock { $0.sorted() } == keys.sorted())
     for key in keys { #expect(!line.contains("\"\(key)\"")) }
     #expect(!line.lowercased().contains("s3cret"))
+  }
+
+  @Test(arguments: RequestDirection.allCases)
+  func `what a tracer gets is what the app's rule makes of each text`(direction: RequestDirection) {
+    let redaction = with(LogRedaction()) { $0.custom = { key, _ in key } }
+    var seen = RequestObservation.whole(direction, .response(statusCode: 200))
+    redaction.makeRedactor()(&seen)
+    let isInbound = direction == .inbound
+    #expect(seen.request.url == (isInbound ? "url.path" : "url.full"))
+    #expect(seen.request.urlTemplate == (isInbound ? "http.route" : "url.template"))
+    #expect(seen.request.serverAddress == "server.address")
+    #expect(seen.request.clientAddress == "client.address")
+    #expect(seen.request.method == "http.request.method_original")
+    #expect(seen.peerAddress == "network.peer.address")
+    seen.request.method = "GET"
+    redaction.makeRedactor()(&seen)
+    #expect(seen.request.method == "GET")
+  }
+
+  @Test(arguments: RequestDirection.allCases)
+  func `a tracer gets the URL as the line shows it, and nothing of what the app's rule omits`(
+    direction: RequestDirection
+  ) {
+    let isInbound = direction == .inbound
+    var redaction = LogRedaction()
+    redaction.allowedQueryKeys = ["page"]
+    redaction.allowedPaths = ["/users/{id}"]
+    var seen = RequestObservation.whole(direction, .response(statusCode: 200))
+    seen.request.url = (isInbound ? "" : "https://u:s3cret@a") + "/users/s3cret?page=2&token=s3cret"
+    redaction.makeRedactor()(&seen)
+    #expect(
+      seen.request.url
+        == (isInbound ? "/users/REDACTED" : "https://a/users/REDACTED?page=2&token=REDACTED"))
+    #expect(seen.request.method == "BREW")
+    redaction.custom = { _, _ in nil }
+    redaction.makeRedactor()(&seen)
+    #expect(seen.request.url.isEmpty && seen.request.method == "_OTHER")
+    let others = [
+      seen.request.urlTemplate, seen.request.serverAddress, seen.request.clientAddress, seen.peerAddress,
+    ]
+    #expect(others == [nil, nil, nil, nil])
   }
 }

@@ -1,0 +1,55 @@
+import TestSupport
+
+@testable import TapLog
+
+/// The queue of a place and its thread.
+@Suite(.needs(.thread)) struct LogPlaceTests {
+  private let sink = CollectingSink()
+  private let place: LogPlace
+
+  init() throws {
+    let configuration = with(RequestLog.Configuration()) { ($0.queueLineLimit, $0.isQuiet) = (4, true) }
+    place = try LogPlace(
+      RequestLog.Destination.custom(sink).places[0], configuration, recentLines: nil)
+  }
+
+  private func add(_ lines: String...) {
+    for line in lines { Array("\(line)\n".utf8).withUnsafeBytes { place.enqueue($0, severity: .info) } }
+  }
+
+  private var later: Instant { Instant.now.advanced(by: .seconds(120)) }
+
+  @Test func `the output is flushed once behind the lines before it, and closed when all is written`() {
+    for flushes in 1...3 {
+      add("a", "b")
+      for _ in 0..<2 { #expect(place.flush(until: later)) }
+      #expect(sink.flushes == flushes)
+    }
+    add("c")
+    place.beginShutdown(until: later)
+    #expect(place.endShutdown(by: later))
+    #expect(sink.isClosed && sink.flushes == 4 && sink.lines == ["a", "b", "a", "b", "a", "b", "c"])
+    add("late")
+    #expect(place.flush(until: .now) && place.endShutdown(by: .now))
+    #expect(place.statistics.pending == 0 && place.statistics.droppedLines(.shutdown) == 1)
+  }
+
+  @Test func `a writer that has given up by itself has not written all, for a flush that comes later`()
+    async throws
+  {
+    let gated = GatedSink()
+    let place = try LogPlace(
+      RequestLog.Destination.custom(gated).places[0], with(.init()) { $0.isQuiet = true }, recentLines: nil)
+    func enqueue() { Array("a\n".utf8).withUnsafeBytes { place.enqueue($0, severity: .info) } }
+    enqueue()
+    place.wake()
+    try await gated.entered.wait("the first write")
+    enqueue()
+    place.beginShutdown(until: .now)
+    gated.gate.open()
+    #expect(!place.flush(until: later))
+    #expect(!place.endShutdown(by: later))
+    #expect(place.statistics.lines == 1 && place.statistics.droppedLines == 1)
+    #expect(place.statistics.pending == 0)
+  }
+}

@@ -1,0 +1,154 @@
+import TestSupport
+
+@testable import TapLog
+
+@Suite(.needs(.thread)) struct RequestLogErrorTests {
+  @Test func `has the cause and the remedy`() {
+    let other = "or choose another path"
+    let nowhere = "no file can be made in that directory, choose a path in another"
+    let rows: [(failure: System.Failure, path: String, remedy: String)] = [
+      (.denied, "/log", "let this process's user write to the file and search its directory, \(other)"),
+      (.missing, "/tmp/log", nowhere), (.missing, "log", nowhere),
+      (.missing, "/no such folder/log", "make the directory first, \(other)"),
+      (.isDirectory, "/tmp", "name a file in that directory"),
+      (.readOnly, "/log", "choose a path on a file system that can be written to"),
+      (.noSpace, "/log", "make room on that file system, \(other)"),
+      (.tooManyFiles, "/log", "raise the limit of open files (ulimit -n), or close some"),
+      (.nameTooLong, "/log", "choose a shorter path"),
+      (.invalid, "/log", "choose a path where this process can append to a file"),
+    ]
+    let texts = rows.map { RequestLogError.advice(on: $0.failure, path: $0.path) }
+    #expect(texts == rows.map { "\($0.failure.text); \($0.remedy)" })
+    let pipes = [System.Failure.noReader, .brokenPipe].map { RequestLogError.advice(on: $0, path: "/log") }
+    #expect(Set(pipes) == ["it has no reader; start one"])
+  }
+
+  @Test func `names a path on one line, and no more than its beginning`() {
+    let text = String(repeating: "x", count: 200)
+    let quoted = [text, text + "y", "a\n\"b\""].map { RequestLogError.quoted($0) }
+    #expect(quoted == ["\"\(text)\"", "\"\(text)…\"", #""a\n\"b\"""#])
+  }
+
+  @Test func `is of one of four kinds`() {
+    let codes: [RequestLogError.Code] = [.cannotOpen, .reservedField, .invalidField, .cannotStartWriter]
+    #expect(codes.map { codes.firstIndex(of: $0) } == [0, 1, 2, 3])
+  }
+
+  @Test func `names the places of a log, each of which is one`() {
+    let destination: RequestLog.Destination = [
+      .file("a.jsonl"), .standardError, .memory, .custom(CollectingSink()), .file("a.jsonl"), .standardOutput,
+      .descriptor(2),
+    ]
+    let texts = ["\"a.jsonl\"", "(descriptor 2)", "(memory)", "(custom)", "(descriptor 1)"]
+    #expect(destination.places.map(\.text) == texts)
+    #expect(!RequestLog.Destination.descriptor(3).usesStandardStreams)
+    #expect(destination.isFile && !RequestLog.Destination([.standardOutput, .memory]).isFile)
+  }
+
+  /// Starts a log, which has to fail, and gives what it says.
+  private func refusal(_ destination: RequestLog.Destination, rotation: LogRotation? = nil) throws -> String {
+    let configuration = with(RequestLog.Configuration()) { $0.rotation = rotation }
+    let error = #expect(throws: RequestLogError.self) {
+      _ = try RequestLog(to: destination, configuration: configuration)
+    }
+    #expect(error?.code == .cannotOpen)
+    let text = try #require(error).description
+    #expect(text.utf8.count < 1_000)
+    return text
+  }
+
+  @Test func `refuses what is no file: a socket, a folder, a path with a NUL, none at all`() throws {
+    let folder = try TemporaryFolder()
+    close(try LoopbackSocket.bind(path: folder("requests.socket")))
+    let prefix = "cannot open the log file \"\(folder.path)/"
+    let texts = try ["requests.socket", "missing/log", ".", "log\0.old"].map { name in
+      try refusal(.file(folder(name))).replacing(prefix, with: "")
+    }
+    let expected = [
+      "requests.socket\": it is a socket; connect to it and give the log the descriptor, or choose another path",
+      "missing/log\": No such file or directory; make the directory first, or choose another path",
+      ".\": Is a directory; name a file in that directory",
+      #"log\0.old": it has a NUL in it; choose a path without one"#,
+    ]
+    #expect(texts == expected)
+    #expect(try folder.names == ["requests.socket"])
+    #expect(try refusal(.file("")) == "cannot open the log file \"\": the path is empty; name a file")
+  }
+
+  /// A service starts in "/" unless its unit says otherwise.
+  @Test func `says what a relative path is relative to`() throws {
+    let folder = FileManager.default.currentDirectoryPath
+    let text = "cannot open the log file \"no folder/log\" in \"\(folder)\": No such file or directory; "
+    #expect(try refusal(.file("no folder/log")).hasPrefix(text))
+  }
+
+  @Test func `refuses a path that is too long, or whose old files' would be`() throws {
+    let folder = try TemporaryFolder()
+    for path in [String(repeating: "x", count: 1 << 20), folder(String(repeating: "x", count: 256))] {
+      #expect(try refusal(.file(path)).contains("File name too long; choose a shorter path"))
+    }
+    // A name has 255 bytes, of which a stamp and a dot take 24.
+    let path = folder(String(repeating: "x", count: 232))
+    let rotation = LogRotation(maximumSize: 1)
+    let text = try refusal(.file(path), rotation: rotation)
+    #expect(text.hasSuffix(": no room in the name for what rotation adds to it; choose a shorter one"))
+    #expect(!FileManager.default.fileExists(atPath: path))
+    #expect(try RequestLog(to: .file(path)).shutdown())
+    let shorter = RequestLog.Destination.file(folder(String(repeating: "y", count: 231)))
+    let log = try RequestLog(to: shorter, configuration: with(.init()) { $0.rotation = rotation })
+    #expect(log.shutdown())
+  }
+
+  @Test(.enabled(if: getuid() == 0, "only root makes the file of a device"))
+  func `refuses a disk`() throws {
+    let folder = try TemporaryFolder()
+    // A loop device that no file is attached to.
+    guard mknod(folder("disk"), S_IFBLK | 0o600, dev_t(7 << 8)) == 0 else { return }
+    #expect(
+      try refusal(.file(folder("disk"))).contains(
+        "it is a block device; choose a path where this process can append"))
+    #expect(try OpenDescriptors.on(folder("disk")).isEmpty)
+  }
+
+  @Test(.enabled(if: getuid() == 0, "only root makes the file of a device"))
+  func `refuses a device that does not exist, unlike a FIFO whose reader may come`() throws {
+    let folder = try TemporaryFolder()
+    guard mknod(folder("device"), S_IFCHR | 0o600, dev_t(0xFFF << 8)) == 0 else { return }
+    #expect(
+      try refusal(.file(folder("device")))
+        == "cannot open the log file \"\(folder("device"))\": it is a device that is not there; choose another path"
+    )
+    #expect(mkfifo(folder("requests.fifo"), 0o600) == 0)
+    #expect(try RequestLog(to: .file(folder("requests.fifo"))).shutdown())
+  }
+
+  @Test func `refuses a descriptor that is not open for writing`() throws {
+    #expect(
+      try refusal(.descriptor(-1))
+        == "cannot write the log to descriptor -1: Bad file descriptor; open it for writing, and keep it open"
+    )
+    let reading = open("/dev/null", O_RDONLY)
+    defer { close(reading) }
+    #expect(try refusal(.descriptor(reading)).contains("Bad file descriptor; open it for writing"))
+  }
+
+  @Test func `a file is made with the permissions that are given, as far as they can be`() async {
+    await #expect(processExitsWith: .success) {
+      let folder = try TemporaryFolder()
+      let rows: [(given: Int, mask: mode_t, expected: mode_t)] = [
+        (0o604, 0, 0o604), (0, 0, 0o200), (-1, 0, 0o777), (.max, 0, 0o777), (0o4640, 0, 0o640),
+        (0o640, 0o777, 0o200),
+      ]
+      let modes = try rows.map { row in
+        folder.remove("log")
+        umask(row.mask)
+        let configuration = with(RequestLog.Configuration()) { $0.filePermissions = row.given }
+        #expect(try RequestLog(to: .file(folder("log")), configuration: configuration).shutdown())
+        var status = stat()
+        try #require(stat(folder("log"), &status) == 0)
+        return status.st_mode & 0o7777
+      }
+      #expect(modes == rows.map(\.expected))
+    }
+  }
+}
