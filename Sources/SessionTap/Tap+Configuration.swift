@@ -141,13 +141,7 @@ extension Tap.Configuration {
   func makeSessions(log: RequestLog?) -> URLSessionTap.Configuration {
     var sessions = sessions
     if let log {
-      sessions.reportDisbelief = { witness in
-        log.log(
-          .warn,
-          "what \(witness.name) says of transfers contradicts what else is known of them: "
-            + "it is not used in this process any more"
-        )
-      }
+      sessions.reportDisbelief = { log.log(.warn, $0) }
     }
     let redaction = logging.redaction
     sessions.collectsHeaders =

@@ -36,8 +36,8 @@ public final class URLSessionTap: Sendable {
     package var curl = CurlInfo.shared
     /// Counts requests at whose end the kernel was to be asked of the connection, and could not.
     package var unknownConnections: Registry.Counter?
-    /// Takes a witness that is not believed from now on, once, on Foundation's queue.
-    package var reportDisbelief: (@Sendable (Witness) -> Void)?
+    /// Takes what is not believed from now on, in words for the log, on Foundation's queue.
+    package var reportDisbelief: (@Sendable (String) -> Void)?
 
     /// Makes the default configuration.
     public init() {}

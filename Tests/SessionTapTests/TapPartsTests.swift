@@ -50,13 +50,9 @@ import TestSupport
     let log = try RequestLog(
       to: .memory, configuration: with(RequestLog.Configuration()) { $0.recentLineLimit = 10 })
     let report = try #require(configuration.makeSessions(log: log).reportDisbelief)
-    report(.kernel)
+    report("why")
     #expect(log.flush())
-    let message =
-      "what kernel says of transfers contradicts what else is known of them: "
-      + "it is not used in this process any more"
-    #expect(log.recentText.contains("\"message\":\"\(message)\""))
-    #expect(log.recentText.contains(#""severity":"WARN""#))
+    #expect(log.recentText.contains(#""message":"why""#) && log.recentText.contains(#""severity":"WARN""#))
   }
 
   @Test func `headers are collected only where the log shows some`() {

@@ -219,13 +219,13 @@ import TestSupport
     let names = Watched<[String]>([])
     let taps = ["one", "other"].map { name in
       let configuration = with(URLSessionTap.Configuration()) {
-        $0.reportDisbelief = { witness in names.change { $0.append("\(name): \(witness.name)") } }
+        $0.reportDisbelief = { text in names.change { $0.append("\(name): \(text)") } }
       }
       return URLSessionTap(observers: [], configuration: configuration)
     }
     let clients = taps.map { TapContext.Client(tap: $0, name: "test") }
-    relay(in: TapContext(clients: clients, loaders: [])).report(Witness("kernel"))
-    #expect(names.state == ["one: kernel", "other: kernel"])
+    relay(in: TapContext(clients: clients, loaders: [])).report("why")
+    #expect(names.state == ["one: why", "other: why"])
   }
 
   /// After a fiftieth of the time that has passed: much later, the request would be as much longer.

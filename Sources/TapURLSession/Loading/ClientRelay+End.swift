@@ -58,22 +58,36 @@ extension ClientRelay {
       (transfer.relay, transfer.elapsed) = (state.relay, state.elapsed(at: now))
       return (true, state.phase != .made)
     }
-    if hasStarted, !transfer.relay.isFromCache { context.curl?.read(loader, into: &transfer) }
+    if hasStarted, !transfer.relay.isFromCache {
+      context.curl?.read(loader, into: &transfer)
+      if transfer.isNative, Doubts.ofLibcurl.contains(server, at: now) { transfer.discardInfo() }
+    }
     return isFirst
   }
 
-  /// Discards what libcurl says of a transfer if others say something else of it.
-  func compare(_ transfer: inout TransferInfo, with response: HTTPURLResponse?) {
-    if transfer.agrees(with: response) { return Witness.libcurl.noteAgreement() }
-    if Witness.libcurl.noteContradiction() { report(.libcurl) }
-    var other = TransferInfo()
-    (other.relay, other.elapsed) = (transfer.relay, transfer.elapsed)
-    transfer = other
+  /// Discards what libcurl says of a transfer if others say something else of it. That says nothing of the
+  /// request's server where another one has answered, behind a redirect.
+  func compare(_ transfer: inout TransferInfo, with response: HTTPURLResponse?, at now: Instant) {
+    if transfer.agrees(with: response) {
+      Witness.libcurl.noteAgreement()
+      return Doubts.ofLibcurl.noteAgreement(of: server)
+    }
+    Witness.libcurl.noteContradiction()
+    if transfer.redirectCount == 0, Doubts.ofLibcurl.noteContradiction(of: server, at: now) {
+      report("libcurl's info of transfers from \(server) contradicts the responses: not used for ten minutes")
+    }
+    transfer.discardInfo()
   }
 
-  /// A witness is not believed any more in this process.
-  func report(_ witness: Witness) {
-    for request in requests { request.tap.configuration.reportDisbelief?(witness) }
+  /// The host and the port of the request.
+  private var server: String {
+    let request = requests.first?.record.description
+    return "\(request?.serverAddress ?? ""):\(request?.serverPort ?? 0)"
+  }
+
+  /// Tells the taps what of libcurl's or the kernel's is not believed.
+  func report(_ disbelief: String) {
+    for request in requests { request.tap.configuration.reportDisbelief?(disbelief) }
   }
 
   /// Ends the request, with what is known of the transfer. Without an error the whole response has arrived.
@@ -142,7 +156,7 @@ extension ClientRelay {
     case .read(let reading): transfer.connection = reading
     case .none: break
     case .contradiction(true):
-      report(.kernel)
+      report("what the kernel says of connections contradicts libcurl: not used in this process any more")
       fallthrough
     case .unknown, .contradiction:
       for request in requests { request.tap.configuration.unknownConnections?.increment() }

@@ -47,7 +47,9 @@ final class ClientRelay: NSObject, URLProtocolClient {
     for request in requests { request.record.begin(at: now, time: time) }
     guard let curl = context.curl, curl.isNative(loader), let task = loader.task else { return }
     if Witness.libcurl.isUnchecked, !curl.foundation.holds(for: loader, of: task) {
-      if Witness.libcurl.reject() { report(.libcurl) }
+      if Witness.libcurl.reject() {
+        report("Foundation's objects are not as expected: libcurl's info is not used in this process")
+      }
       return
     }
     let limit = curl.foundation.connectionLimit(of: task)
@@ -118,7 +120,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     // not do, or is to be compared.
     let isAsked = !transfer.isSufficient || context.keepsHeaders || Witness.libcurl.isDue
     let response = isAsked ? task?.response as? HTTPURLResponse : nil
-    if transfer.isNative { compare(&transfer, with: response) }
+    if transfer.isNative { compare(&transfer, with: response, at: now) }
     if let task, response?.statusCode == 401, response?.value(forHTTPHeaderField: "WWW-Authenticate") != nil {
       // No end (RFC 9110, section 11.6.1): Foundation looks for credentials, and may serve the rest with
       // another loader.

@@ -68,7 +68,8 @@ package final class Connections: Sendable {
           || info.agrees(with: transfer, after: max(0, Instant.now.nanoseconds - now.nanoseconds))
       else {
         connections[port] = nil
-        return .contradiction(isLast: Witness.kernel.noteContradiction())
+        Witness.kernel.noteContradiction()
+        return .contradiction(isLast: Witness.kernel.rejectIfContradicted())
       }
       if transfer.statusCode ?? 0 > 0 { Witness.kernel.noteAgreement() }
       info.discardUnknown(in: transfer)

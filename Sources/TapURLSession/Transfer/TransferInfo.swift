@@ -115,6 +115,13 @@ package struct TransferInfo: Sendable, Hashable {
     return redirectCount == 0 || !(300..<400).contains(statusCode)
   }
 
+  /// Leaves what the tap itself has seen.
+  mutating func discardInfo() {
+    var other = TransferInfo()
+    (other.relay, other.elapsed, other.end) = (relay, elapsed, end)
+    self = other
+  }
+
   /// Foundation counts a redirect before it asks whether to follow it. The response that is the last is one
   /// that was not followed, if it names a place.
   mutating func discountRefusedRedirect() {
@@ -186,11 +193,18 @@ extension TransferInfo {
     // No content by definition (RFC 9110, sections 9.3.2, 15.3.5 and 15.4.5).
     if method == "HEAD" || response.statusCode == 204 || response.statusCode == 304 { return 0 }
     // A Transfer-Encoding overrides the Content-Length (RFC 9112, section 6.3).
-    let isChunked = response.value(forHTTPHeaderField: "Transfer-Encoding") != nil
+    let isTransferCoded = response.value(forHTTPHeaderField: "Transfer-Encoding") != nil
     // On Linux this is the Content-Length, whatever the coding.
-    if !isChunked, response.expectedContentLength >= 0 { return response.expectedContentLength }
+    if !isTransferCoded, response.expectedContentLength >= 0 { return response.expectedContentLength }
     // What arrives here of a coded body is decoded already: its size on the wire is another one.
-    let coding = response.value(forHTTPHeaderField: "Content-Encoding") ?? "identity"
-    return coding.isEmpty || coding.lowercased() == "identity" ? relay.loadedBytes : nil
+    return Self.isDecoded(response) ? nil : relay.loadedBytes
+  }
+
+  /// Whether libcurl has decoded the response's body. It decodes transfer codings that it has not asked for as
+  /// well (RFC 9112, section 7).
+  static func isDecoded(_ response: HTTPURLResponse) -> Bool {
+    let content = response.value(forHTTPHeaderField: "Content-Encoding")?.lowercased() ?? ""
+    let transfer = response.value(forHTTPHeaderField: "Transfer-Encoding")?.lowercased() ?? "chunked"
+    return !["", "identity"].contains(content) || transfer != "chunked"
   }
 }

@@ -1,11 +1,13 @@
 import Synchronization
+import TapCore
 import TapFoundation
 
 /// A source of what is known of transfers: libcurl's info, or the kernel's of connections.
 ///
 /// What it says is compared with what others say of the same transfer. Where they contradict each other, what
-/// the witness says is not used and counted; after some contradictions nothing of it is used any more in this
-/// process.
+/// the witness says of that transfer is not used, and the contradiction counts. The kernel, of which no server
+/// can change what it says, is not asked any more after some contradictions. Of libcurl see ``Doubts``: an
+/// odd server condemns nothing but itself.
 package final class Witness: Sendable {
   package static let libcurl = Witness("libcurl")
   package static let kernel = Witness("kernel")
@@ -38,17 +40,81 @@ package final class Witness: Sendable {
   /// Another source has said the same.
   func noteAgreement() { agreementCount.add(1, ordering: .relaxed) }
 
-  /// Another source has said something else. Three times are enough, if they are more than one answer in
-  /// eight.
+  /// Another source has said something else.
+  func noteContradiction() { contradictionCount.add(1, ordering: .relaxed) }
+
+  /// Three contradictions are enough, if they are more than one answer in eight.
   ///
   /// - Returns: Whether the witness is not believed from now on.
-  func noteContradiction() -> Bool {
-    let contradictions = contradictionCount.add(1, ordering: .relaxed).newValue
-    return contradictions >= 3 && contradictions > agreementCount.load(ordering: .relaxed) / 8 && reject()
+  func rejectIfContradicted() -> Bool {
+    contradictions >= 3 && contradictions > agreementCount.load(ordering: .relaxed) / 8 && reject()
   }
 
   /// - Returns: Whether it was believed before.
   func reject() -> Bool { !isRejected.exchange(true, ordering: .relaxed) }
+}
+
+/// The servers of whose transfers libcurl's info is not used for a while, since it was contradicted.
+///
+/// A response may be one of which libcurl and Foundation both say the truth, and no rule here knows why they
+/// differ. What comes of that stays with its server, and passes.
+final class Doubts: Sendable {
+  static let ofLibcurl = Doubts()
+
+  private struct Doubt {
+    /// Contradictions less agreements.
+    var contradictions = 0
+    var end: Instant?
+  }
+
+  /// After so many contradictions more than agreements a server's transfers are doubted.
+  private static let enough = 3
+  /// The most servers that are remembered. Each contradicted transfer is left out anyway.
+  private static let limit = 256
+  private static let duration = Duration.seconds(600)
+
+  private let isEmpty = Atomic(true)
+  private let servers = Mutex<[String: Doubt]>([:])
+
+  /// Whether what libcurl says of a server's transfer is not used. Without any doubt the name is not asked for.
+  func contains(_ server: @autoclosure () -> String, at now: Instant) -> Bool {
+    if isEmpty.load(ordering: .relaxed) { return false }
+    let server = server()
+    return servers.withLock { servers in
+      guard let end = servers[server]?.end else { return false }
+      if now >= end { forget(server, in: &servers) }
+      return now < end
+    }
+  }
+
+  func noteAgreement(of server: @autoclosure () -> String) {
+    if isEmpty.load(ordering: .relaxed) { return }
+    let server = server()
+    servers.withLock { servers in
+      guard let contradictions = servers[server]?.contradictions else { return }
+      servers[server]?.contradictions = contradictions - 1
+      if contradictions == 1 { forget(server, in: &servers) }
+    }
+  }
+
+  /// - Returns: Whether the server's transfers are doubted from now on.
+  func noteContradiction(of server: String, at now: Instant) -> Bool {
+    servers.withLock { servers in
+      guard servers[server] != nil || servers.count < Self.limit else { return false }
+      isEmpty.store(false, ordering: .relaxed)
+      servers[server, default: Doubt()].contradictions += 1
+      guard let doubt = servers[server], doubt.end == nil, doubt.contradictions >= Self.enough else {
+        return false
+      }
+      servers[server]?.end = now.advanced(by: Self.duration)
+      return true
+    }
+  }
+
+  private func forget(_ server: String, in servers: inout [String: Doubt]) {
+    servers[server] = nil
+    isEmpty.store(servers.isEmpty, ordering: .relaxed)
+  }
 }
 
 /// libcurl beside the tap and Foundation.
@@ -65,10 +131,16 @@ extension TransferInfo {
     }
     guard let status = response?.statusCode ?? relay.statusCode else { return true }
     guard statusCode == status else { return false }
-    // What came by is of all legs, and decoded.
-    guard let response, let loadedBytes = relay.loadedBytes, redirectCount == 0, relay.restart == 0,
-      response.value(forHTTPHeaderField: "Content-Encoding") == nil
-    else { return true }
+    guard let response, let loadedBytes = relay.loadedBytes, isBodyComparable(with: response) else {
+      return true
+    }
     return receivedBytes == loadedBytes
+  }
+
+  /// Whether the bytes that came by the relay are those that libcurl counted: of one leg, and not decoded.
+  /// Foundation drops the body of a redirect that it cannot follow.
+  private func isBodyComparable(with response: HTTPURLResponse) -> Bool {
+    redirectCount == 0 && relay.restart == 0 && !(300..<400).contains(response.statusCode)
+      && !Self.isDecoded(response)
   }
 }

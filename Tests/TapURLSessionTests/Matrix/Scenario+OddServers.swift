@@ -91,6 +91,12 @@ extension Scenario {
   private static let locations = [
     redirect("to itself", to: "/", always: true, end: .failure(.tooManyRedirects, statusCode: nil)),
     redirect("without a location", to: nil, end: .response(statusCode: 302)),
+    // Foundation drops its body.
+    with(
+      odd("a body with 302, and no location", .response(statusCode: 302), "HTTP/1.1 302 Found\r\n\(hello)")
+    ) {
+      $0.contentSize = 5
+    },
     redirect("to an empty location", to: "", end: .response(statusCode: 302)),
     redirect("to what is no URL", to: "//[::1", end: .response(statusCode: 302)),
     redirect("to no host", to: "//:80/", end: .failure(.unsupportedURL, statusCode: nil)),
@@ -109,6 +115,11 @@ extension Scenario {
         "gzip that ends early",
         .response(headers: [("Content-Encoding", "gzip")], body: Array(gzipBody.prefix(20))), .close)
     ) { ($0.contentSize, $0.applies) = (20, chosen) },
+    // libcurl decodes a transfer coding that it has not asked for.
+    transferCoded("gzip", gzipBody),
+    transferCoded(
+      "gzip, chunked",
+      Array("\(String(gzipBody.count, radix: 16))\r\n".utf8) + gzipBody + Array("\r\n0\r\n\r\n".utf8)),
     odd("an unknown coding", brokenBody, head: 200, "\(ok)Content-Encoding: new\r\n\(hello)"),
   ]
 
@@ -156,6 +167,14 @@ extension Scenario {
     Scenario(
       name: name, end: end, headStatus: head, method: method, script: { _, _, _ in [.send(bytes), .close] },
       applies: { kind, style in chosen(kind, style) && (method == nil || kind == .data) })
+  }
+
+  /// A transfer coding that the client has not asked for.
+  private static func transferCoded(_ coding: String, _ body: [UInt8]) -> Scenario {
+    let head = Array("\(ok)Transfer-Encoding: \(coding)\r\n\r\n".utf8)
+    return with(odd("Transfer-Encoding: \(coding)", answered, bytes: head + body)) {
+      $0.contentSize = gzipBody.count
+    }
   }
 
   /// A server that redirects once, or always.

@@ -73,7 +73,7 @@ func getsockoptOfSandbox(
       let (unknown, reports) = (try Registry().counter("unknown_total", help: "Unknown."), Counter())
       var configuration = URLSessionTap.Configuration()
       configuration.unknownConnections = unknown
-      configuration.reportDisbelief = { if $0 === Witness.kernel { _ = reports.next() } }
+      configuration.reportDisbelief = { _ in _ = reports.next() }
       let (tap, observer) = URLSessionTap.observed(configuration: configuration)
       let base = URLSessionConfiguration.ephemeral
       base.httpMaximumConnectionsPerHost = 1
