@@ -25,9 +25,11 @@ final class MutationFinder: SyntaxVisitor {
   override func visit(_ node: VariableDeclSyntax) -> SyntaxVisitorContinueKind { descend(node.attributes) }
   override func visit(_ node: InitializerDeclSyntax) -> SyntaxVisitorContinueKind { descend(node.attributes) }
   override func visit(_ node: SubscriptDeclSyntax) -> SyntaxVisitorContinueKind { descend(node.attributes) }
-  override func visit(_ node: IfConfigClauseSyntax) -> SyntaxVisitorContinueKind {
-    // The condition is not code.
-    if let elements = node.elements { walk(elements) }
+  /// Only the clause that is compiled on this system, and not its condition.
+  override func visit(_ node: IfConfigDeclSyntax) -> SyntaxVisitorContinueKind {
+    let others = ["canImport(Darwin)", "canImport(Musl)", "!canImport(FoundationNetworking)"]
+    let clause = node.clauses.first { !others.contains($0.condition?.trimmedDescription ?? "") }
+    if let elements = clause?.elements { walk(elements) }
     return .skipChildren
   }
 
