@@ -59,15 +59,10 @@ extension InboundRequests {
   /// the name of the error's type in the log. If the framework writes the response after the middleware's
   /// return, use ``begin(method:path:scheme:traceparent:clientAddress:fields:headers:)`` instead.
   ///
+  /// The parameters up to `headers` are those of
+  /// ``begin(method:path:scheme:traceparent:clientAddress:fields:headers:)``.
+  ///
   /// - Parameters:
-  ///   - method: The method as received. Up to `headers`, see
-  ///     ``begin(method:path:scheme:traceparent:clientAddress:fields:headers:)``.
-  ///   - path: The path as received.
-  ///   - scheme: The scheme as the server knows it.
-  ///   - traceparent: The header of this name.
-  ///   - clientAddress: The caller's address, if the log may show it.
-  ///   - fields: The app's fields of the request's log line.
-  ///   - headers: The value of a request header.
   ///   - isolation: The actor that the operation runs on: by default the caller's.
   ///   - operation: Serves the request, and ends it.
   /// - Returns: The result of the operation. Its errors are rethrown.

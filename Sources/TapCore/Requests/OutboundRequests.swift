@@ -52,15 +52,10 @@ extension OutboundRequests {
   /// in a cancelled task, the request ends as cancelled. Any other error ends it as failed,
   /// ``RequestErrorType/other``, with the name of the error's type in the log.
   ///
+  /// The parameters up to `headers` are those of
+  /// ``begin(client:method:url:urlTemplate:trace:fields:headers:)``.
+  ///
   /// - Parameters:
-  ///   - client: The label and log field. Up to `headers`, see
-  ///     ``begin(client:method:url:urlTemplate:trace:fields:headers:)``.
-  ///   - method: The method as sent.
-  ///   - url: The absolute URL as text.
-  ///   - urlTemplate: A low-cardinality form of the path.
-  ///   - trace: The place of the request in its trace.
-  ///   - fields: The app's fields of the request's log line.
-  ///   - headers: The value of a request header.
   ///   - isolation: The actor that the operation runs on: by default the caller's.
   ///   - operation: Makes the request, and ends it.
   /// - Returns: The result of the operation. Its errors are rethrown.

@@ -63,7 +63,8 @@ import TestSupport
     ]
     var random = SeededGenerator(seed: 1)
     var readCount = 0
-    for _ in 0..<200_000 {
+    let count = Extent.of(20_000, extensive: 200_000)
+    for _ in 0..<count {
       let text =
         ["http://", "https://"].randomElement(using: &random).map { scheme in
           (0..<Int.random(in: 1...5, using: &random)).reduce(into: scheme) { text, _ in
@@ -80,6 +81,6 @@ import TestSupport
       try #require(authority.host == url.host?.lowercased(), "\(text)")
       try #require(authority.port == url.port ?? (url.scheme == "https" ? 443 : 80), "\(text)")
     }
-    #expect(readCount > 10_000)
+    #expect(readCount > count / 20)
   }
 }
