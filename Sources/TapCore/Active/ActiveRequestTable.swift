@@ -73,7 +73,7 @@ package struct ActiveRequestTable: Sendable {
     entries.removeAll { $0.record == nil }
     goneCount = 0
     // The memory of many requests goes with them.
-    if entries.isEmpty, entries.capacity > 1_024 { entries = [] }
+    if entries.capacity > max(1_024, 4 * entries.count) { entries = entries.filter { _ in true } }
   }
 
   /// The first entry whose start is as late as asked for.

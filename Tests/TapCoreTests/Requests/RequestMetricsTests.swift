@@ -189,42 +189,22 @@ struct RequestMetricsTests {
     #expect(!registry.exposition(in: .openMetrics).text.contains("} -1 "))
   }
 
-  @Test func `phases connections and the version are told where they are known`() throws {
+  @Test func `connections and round trips are counted where they are known`() throws {
     let metrics = try RequestDriver(registry: registry)
     for opened in [1, 0] {
       metrics.record(request()) {
-        ($0.timings[.processing], $0.timings[.transfer]) = (.milliseconds(3), .microseconds(400))
-        ($0.protocolVersion, $0.networkRoundTrip) = (.http2, opened == 1 ? .milliseconds(40) : nil)
+        $0.networkRoundTrip = opened == 1 ? .milliseconds(40) : nil
         ($0.openedConnections, $0.retransmittedSegments) = (opened, opened * 3)
       }
     }
     // Of which no phase is known.
     metrics.record(request()) { $0.openedConnections = 1 }
-    let server = #"server_address="api.example.com",server_port="443""#
-    func phase(_ name: String) -> Double? {
-      registry.value(
-        ofSeries:
-          "http_client_request_phase_duration_seconds_count{client=\"payments\",phase=\"\(name)\",\(server)}")
-    }
-    #expect(phase("processing") == 2)
-    #expect(phase("transfer") == 2)
-    #expect(phase("queue") == nil)
-    #expect(
-      registry.value(ofSeries: "http_client_network_round_trip_seconds_sum{client=\"payments\",\(server)}")
-        == 0.04)
-    #expect(
-      registry.value(ofSeries: "http_client_network_round_trip_seconds_count{client=\"payments\",\(server)}")
-        == 1)
-    #expect(
-      registry.value(ofSeries: "http_client_retransmitted_segments_total{client=\"payments\",\(server)}") == 3
-    )
-    #expect(
-      registry.value(ofSeries: "http_client_connections_opened_total{client=\"payments\",\(server)}") == 2)
-    #expect(
-      registry.value(
-        ofSeries:
-          "http_client_request_duration_seconds_count{client=\"payments\",http_request_method=\"GET\","
-          + "http_response_status_code=\"200\",network_protocol_version=\"2\",\(server)}") == 2)
+    let server = #"{client="payments",server_address="api.example.com",server_port="443"}"#
+    let values = [
+      "network_round_trip_seconds_sum", "network_round_trip_seconds_count", "retransmitted_segments_total",
+      "connections_opened_total",
+    ].map { registry.value(ofSeries: "http_client_" + $0 + server) }
+    #expect(values == [0.04, 1, 3, 2])
   }
 
   @Test func `phases are told apart by template`() throws {
@@ -346,20 +326,6 @@ struct RequestMetricsTests {
     #expect(redirects("a") == 5)
     #expect(redirects("b") == 0)
     #expect(registry.value(ofSeries: #"http_client_redirects_total{otel_metric_overflow="true"}"#) == 2)
-  }
-
-  @Test(arguments: [
-    "", "a\"b", "a\nb", "a\\b", "\u{0}\u{1}\u{7f}\u{85}\u{2028}\u{feff}",
-    String(repeating: "ä", count: 1_000),
-    String(decoding: [0xff, 0xc0, 0x80, 0xed, 0xa0, 0x80] as [UInt8], as: UTF8.self),
-  ])
-  func `hostile hosts stay well formed`(host: String) throws {
-    let metrics = try RequestDriver(registry: registry)
-    metrics.record(request(client: host, host: host, template: host))
-    #expect(String(validating: registry.exposition().body, as: UTF8.self) != nil)
-    #expect(registry.lines.allSatisfy { $0.utf8.count < 2_500 })
-    let counts = registry.lines.filter { $0.hasPrefix("http_client_request_duration_seconds_count") }
-    #expect(counts.contains { $0.hasSuffix(" 1") })
   }
 
   @Test(arguments: ["http_client_active_requests", "http_server_active_requests"])
