@@ -101,7 +101,8 @@ package struct ActiveRequestTable: Sendable {
   /// The requests that come to the limit, or to a doubling of it, after an instant and until another, oldest
   /// first, and when one does next, or may do.
   ///
-  /// Since the oldest come first, those that come to one of these times are neighbours.
+  /// Since the oldest come first, those that come to one of these times are neighbours. One that enters after
+  /// its time is reported at the next doubling.
   private func reports(
     _ limit: Int64, after last: Instant, until now: Instant
   ) -> (due: [Request], next: Instant) {

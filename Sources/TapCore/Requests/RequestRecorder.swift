@@ -68,28 +68,27 @@ public final class RequestRecorder: Sendable {
     outboundMetrics = try RequestMetrics(.outbound, outbound, exemplars: exemplars, historyStart: start)
     inboundMetrics = try RequestMetrics(.inbound, inbound, exemplars: exemplars, historyStart: start)
     // The tracer has a queue of its own, so that a slow observer costs no spans.
-    let queues = [observers, tracer.map { [$0] } ?? []].filter { !$0.isEmpty }.map(ObserverQueue.init)
-    observerQueues = queues
-    self.consumers = consumers + queues
-    let (allConsumers, reporter) = (
-      self.consumers, WaitReporter([outboundMetrics, inboundMetrics], self.consumers)
-    )
-    self.reporter = reporter
+    observerQueues = [observers, tracer.map { [$0] } ?? []].filter { !$0.isEmpty }.map(ObserverQueue.init)
+    let consumers: [any RequestConsumer] = consumers + observerQueues
+    let reporter = WaitReporter([outboundMetrics, inboundMetrics], consumers)
+    (self.consumers, self.reporter) = (consumers, reporter)
     queue = BoundedQueue { batch, turn in
+      // Not behind the deliveries: a request that begins meanwhile could miss its report.
+      let now = Instant.now
       // At each tick, until no request comes any more.
       let isEmpty = batch.isEmpty
       turn.next = isEmpty ? .never : .nextTick
       // In order, and each is released while it is in the processor's cache.
       batch.reverse()
       while let request = batch.popLast() { request.deliver() }
-      turn.next = min(turn.next, reporter.reportWaits(isUsed: !isEmpty, at: .now))
+      turn.next = min(turn.next, reporter.reportWaits(isUsed: !isEmpty, at: now))
       // An empty batch wakes no thread of theirs.
-      if !isEmpty { for consumer in allConsumers { consumer.batchEnded() } }
+      if !isEmpty { for consumer in consumers { consumer.batchEnded() } }
     }
     ExitFlush.add(self)
     try registry.add(self)
-    NewestTracing.note(self)
     try addMetrics(to: registry)
+    NewestTracing.note(self)
   }
 
   /// Adds the metrics of the recorder itself.
