@@ -31,6 +31,7 @@ enum AttackedRegistry {
         statusCode: number - 10_000, route: route, requestBodySize: number % 2 == 0 ? .min : .max,
         responseBodySize: number)
     }
+    metrics.recorder.drain()
     return registry
   }
 
