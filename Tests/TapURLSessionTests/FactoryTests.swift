@@ -58,7 +58,7 @@ import TestSupport
     let ports = origins.map(\.port)
     let urls: [(text: String, host: String?)] = [
       ("http://127.0.0.1:\(ports[0])/a", "127.0.0.1"), ("http://127.0.0.1:\(ports[0])/@b/c", "127.0.0.1"),
-      ("http://127.0.0.1:\(ports[1])/a", "127.0.0.1"), ("http://LOCALHOST:\(ports[1])/a", "LOCALHOST"),
+      ("http://127.0.0.1:\(ports[1])/a", "127.0.0.1"), ("http://LOCALHOST:\(ports[1])/a", "localhost"),
       ("http://localhost:\(ports[1])/?a/b", "localhost"), ("http://localhost:\(ports[1])?a/b", "localhost"),
       ("http://localhost:\(ports[1])?a/@b", nil), ("http://user:word@127.0.0.1:\(ports[0])/", "127.0.0.1"),
       ("http://127.0.0.1:\(ports[0])", "127.0.0.1"),
