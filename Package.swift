@@ -22,7 +22,7 @@ let package = Package(
     .target(name: "TapCore", dependencies: ["TapLibc"]),
     .target(name: "TapLog", dependencies: ["TapCore", "TapLibc"]),
     .target(name: "TapEndpoint", dependencies: ["TapCore", "TapLibc", "TapLinux"]),
-    .target(name: "TapPage", dependencies: ["TapCore", "TapEndpoint"], resources: [.embedInCode("Web")]),
+    .target(name: "TapPage", dependencies: ["TapCore", "TapEndpoint"], exclude: ["Web"]),
     .target(name: "TapURLSession", dependencies: ["TapCore", "TapFoundation", "TapLibc"]),
     .target(
       name: "SessionTap",

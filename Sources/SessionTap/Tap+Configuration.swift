@@ -61,8 +61,6 @@ extension Tap {
     /// Whether ``Tap/start()`` throws if another process uses the endpoint's address, as the old one does in
     /// a restart. By default it warns, and the endpoint tries again each second until the address is free.
     public var failsIfAddressInUse = false
-    /// The checks of `/readyz`, by name. The answer sorts them by name. ``Tap/readiness`` takes more.
-    public var readinessChecks: [String: Readiness.Check] = [:]
     /// The app's own observers of the requests that it makes and serves. One thread calls them, one after
     /// another, soon after a request's start and end. A slow observer delays neither requests nor scrapes:
     /// when 4,096 calls wait, further ones are dropped and counted in `session_tap_observer_dropped_total`.
@@ -151,7 +149,7 @@ extension Tap.Configuration {
 
   /// The endpoint, if there is to be one.
   func makeEndpoint(
-    registry: Registry, readiness: Readiness, log: RequestLog?, recorder: RequestRecorder
+    registry: Registry, log: RequestLog?, recorder: RequestRecorder
   ) throws(RegistryError) -> Endpoint? {
     guard var endpoint else { return nil }
     if let log, endpoint.logRefusal == nil { endpoint.logRefusal = { line in log.log(.warn, line) } }
@@ -167,8 +165,7 @@ extension Tap.Configuration {
       further.append(.waits(PageWaits(recorder)))
     }
     return try Endpoint(
-      configuration: endpoint, registry: registry, readiness: readiness,
-      createdSamples: exposesCreatedSamples, further: further)
+      configuration: endpoint, registry: registry, createdSamples: exposesCreatedSamples, further: further)
   }
 }
 

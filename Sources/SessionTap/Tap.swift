@@ -30,8 +30,6 @@ public final class Tap: Sendable {
   public let registry: Registry
   /// The request log, if there is one.
   public let requestLog: RequestLog?
-  /// The checks of `/readyz`: add the app's own here, or to the configuration.
-  public let readiness: Readiness
   package let recorder: RequestRecorder
   package let sessions: URLSessionTap
   let endpoint: Endpoint?
@@ -61,7 +59,6 @@ public final class Tap: Sendable {
     self.registry = registry
     let isReading = configuration.sessions.curl != nil
     let readsInfo = { @Sendable in isReading && URLSessionTap.readsTransferInfo }
-    readiness = Readiness(configuration.readinessChecks)
     do {
       try registry.register(
         BuildInfo {
@@ -103,8 +100,7 @@ public final class Tap: Sendable {
       // After the recorder, which drains: the requests and the lines of a scrape are the same ones.
       if let requestLog { try registry.register(requestLog) }
       sessions = URLSessionTap(recorder: recorder, configuration: configuration.makeSessions(log: requestLog))
-      endpoint = try configuration.makeEndpoint(
-        registry: registry, readiness: readiness, log: requestLog, recorder: recorder)
+      endpoint = try configuration.makeEndpoint(registry: registry, log: requestLog, recorder: recorder)
       self.configuration = configuration
     } catch {
       throw TapError(error)
@@ -172,10 +168,8 @@ public final class Tap: Sendable {
       phase.withLock { $0 == .running } ? try endpoint?.start() : nil
     }
     guard let address = started else { return }
-    if let host = address.host, let port = address.port {
-      sessions.exclude(OwnEndpoint(host: host, port: port))
-    }
-    say("metrics at " + (address.port == nil ? "\(address)" : "http://\(address)/metrics"))
+    sessions.exclude(OwnEndpoint(host: address.host, port: address.port))
+    say("metrics at http://\(address)/metrics")
   }
 
   /// Tries again until the endpoint listens, or the tap is shut down or released.
@@ -212,7 +206,7 @@ public final class Tap: Sendable {
   /// Records requests that the app makes without a URLSession, in the same metrics and the same log.
   public var outbound: OutboundRequests { recorder.outbound }
 
-  /// The requests of both directions that have not ended, the oldest first: for a readiness check that fails
+  /// The requests of both directions that have not ended, the oldest first: for a check of the app's that fails
   /// while requests wait for too long, and for tests.
   ///
   /// ```swift

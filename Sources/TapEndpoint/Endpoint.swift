@@ -5,7 +5,7 @@ public import TapCore
 ///
 ///     let endpoint = try Endpoint(registry: registry)
 ///     let address = try endpoint.start()
-///     // … it serves /metrics, /healthz and /readyz …
+///     // … it serves /metrics and /healthz …
 ///     await endpoint.shutdown(within: .seconds(5))
 ///
 /// One serial queue of Dispatch serves all connections, and another thread makes the metrics. On Linux the
@@ -31,28 +31,22 @@ public final class Endpoint: Sendable {
   /// - Parameters:
   ///   - configuration: the address, the access and the limits. It is checked at the start.
   ///   - registry: what `/metrics` serves. The endpoint registers its own metrics in it.
-  ///   - readiness: the checks of `/readyz`.
   ///   - createdSamples: whether OpenMetrics has a sample `_created`, the time when a series began, for each
   ///     counter and histogram. Servers store each as a series of its own.
   /// - Throws: `RegistryError` if a name of the endpoint's metrics is taken by something else.
   public convenience init(
-    configuration: Configuration = Configuration(), registry: Registry, readiness: Readiness = Readiness(),
-    createdSamples: Bool = false
+    configuration: Configuration = Configuration(), registry: Registry, createdSamples: Bool = false
   ) throws(RegistryError) {
     try self.init(
-      configuration: configuration, registry: registry, readiness: readiness, createdSamples: createdSamples,
-      further: [])
+      configuration: configuration, registry: registry, createdSamples: createdSamples, further: [])
   }
 
   /// - Parameter further: routes beside those of every endpoint.
   package convenience init(
-    configuration: Configuration, registry: Registry, readiness: Readiness, createdSamples: Bool,
-    further: [EndpointRoute]
+    configuration: Configuration, registry: Registry, createdSamples: Bool, further: [EndpointRoute]
   ) throws(RegistryError) {
-    let routes: [EndpointRoute] = [
-      try .metrics(of: registry, createdSamples: createdSamples), .liveness(), .readiness(readiness),
-    ]
-    self.init(configuration: configuration, routes: routes + further)
+    let metrics = try EndpointRoute.metrics(of: registry, createdSamples: createdSamples)
+    self.init(configuration: configuration, routes: [metrics, .liveness()] + further)
     try registry.register(overdue)
   }
 

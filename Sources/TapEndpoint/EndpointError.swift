@@ -1,3 +1,6 @@
+import TapCore
+import TapLibc
+
 /// Why an endpoint cannot start. Its description names the cause and the remedy in one line.
 public struct EndpointError: Error, Sendable, CustomStringConvertible {
   /// The causes. More may be added: a `switch` over them needs a default.
@@ -39,5 +42,19 @@ public struct EndpointError: Error, Sendable, CustomStringConvertible {
 
   package init(_ code: Code, _ description: String, file: String? = nil) {
     (self.code, self.description, self.file) = (code, description, file)
+  }
+
+  /// - Parameter number: The `errno` of a system call.
+  init(_ number: Int32, listeningAt address: EndpointAddress) {
+    let (code, reason, remedy): (Code, String, String) =
+      switch number {
+      case EADDRINUSE:
+        (.addressInUse, "address in use", "stop the process that listens there, or choose another address")
+      case EADDRNOTAVAIL: (.addressNotAvailable, "address not available", "use an address of this machine")
+      case EACCES, EPERM: (.permissionDenied, "permission denied", "choose a port above 1023")
+      case EMFILE, ENFILE: (.tooManyOpenFiles, "too many open files", "raise the limit, see ulimit -n")
+      default: (.system, "cannot listen", System.Failure(code: number).text)
+      }
+    self.init(code, "\(reason): \(address) (\(remedy))")
   }
 }

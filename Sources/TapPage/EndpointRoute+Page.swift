@@ -42,22 +42,15 @@ extension EndpointRoute {
 
 /// A file of the page, as it is and compressed, if the system can.
 private struct PageFile: Sendable {
-  static let style = PageFile(PackageResources.page_css)
-
-  /// One script, in this order.
-  static let script = PageFile(
-    PackageResources.state_js + PackageResources.data_js + PackageResources.lines_js
-      + PackageResources.charts_js + PackageResources.tables_js + PackageResources.now_js
-      + PackageResources.waits_js + PackageResources.phases_js + PackageResources.slow_js
-      + PackageResources.request_js
-      + PackageResources.page_js)
+  static let style = PageFile(PageFiles.style)
+  static let script = PageFile(PageFiles.script)
 
   /// Tells the script what the endpoint serves. Small enough to be made for each request.
   static func document(showsLog: Bool, showsHistory: Bool) -> PageFile {
-    let html = String(decoding: PackageResources.page_html, as: UTF8.self)
-      .replacing(#"data-log="no""#, with: #"data-log="\#(showsLog ? "yes" : "no")""#)
-      .replacing(#"data-history="no""#, with: #"data-history="\#(showsHistory ? "yes" : "no")""#)
-    return PageFile(Array(html.utf8))
+    PageFile(
+      PageFiles.document
+        .replacing(#"data-log="no""#, with: #"data-log="\#(showsLog ? "yes" : "no")""#)
+        .replacing(#"data-history="no""#, with: #"data-history="\#(showsHistory ? "yes" : "no")""#))
   }
 
   private static let policy =
@@ -74,7 +67,8 @@ private struct PageFile: Sendable {
   let bytes: [UInt8]
   let gzip: [UInt8]?
 
-  init(_ bytes: [UInt8]) {
-    (self.bytes, gzip) = (bytes, Gzip.system?.compress(bytes, level: 9))
+  init(_ text: String) {
+    bytes = Array(text.utf8)
+    gzip = Gzip.system?.compress(bytes, level: 9)
   }
 }

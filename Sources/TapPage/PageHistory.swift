@@ -12,12 +12,12 @@ package import TapCore
 /// ```
 ///
 /// A series has the labels that it has in the exposition. Of a slot there is when it began, and of each
-/// series with requests its place in the list, the sum of their durations, and how many are in each bucket,
+/// series with requests its index in the list, the sum of their durations, and how many are in each bucket,
 /// without zeros at the end. A request has keys of the log's lines. When it ended is exact to the
 /// microsecond, as in its line: by that the page knows that both are the same request.
 package final class PageHistory: Sendable {
   private let recorder: RequestRecorder
-  private let answer = SharedAnswer()
+  private let answer = PageAnswer()
 
   /// - Parameter recorder: One that keeps a history.
   package init(_ recorder: RequestRecorder) { self.recorder = recorder }
@@ -25,81 +25,72 @@ package final class PageHistory: Sendable {
   package func json(at now: Instant = .now) -> [UInt8] {
     answer.bytes(at: now) {
       recorder.drain()
-      var json = JSON(now: now)
+      var lists = HistoryLists()
       for (side, direction) in [("made", RequestDirection.outbound), ("served", .inbound)] {
-        if let window = recorder.history(of: direction, at: now) { json.add(window, side) }
+        if let window = recorder.history(of: direction, at: now) { lists.add(window, side) }
       }
-      return json.text
+      return lists.json(at: now)
     }
   }
 }
 
-/// The answer, whose lists grow with each direction.
-private struct JSON {
-  let now: Instant
-  private var covered: [String] = []
-  private var bounds: [String] = []
-  private var places: [String: Int] = [:]
-  private var series: [String] = []
-  private var slots: [Instant: [String]] = [:]
-  private var slowest: [String] = []
-  private var failed: [String] = []
+/// The lists of the answer, which grow with each direction.
+private struct HistoryLists {
+  private var covered: [(String, JSON?)] = []
+  private var bounds: [(String, JSON?)] = []
+  /// The series in the order of the list, and the index of each.
+  private var series: [JSON] = []
+  private var indices: [String: Int] = [:]
+  private var slots: [Instant: [JSON]] = [:]
+  private var slowest: [JSON] = []
+  private var failed: [JSON] = []
 
-  init(now: Instant) { self.now = now }
-
-  var text: String {
+  func json(at now: Instant) -> JSON {
     let slots = slots.sorted { $0.key < $1.key }.map { begin, added in
-      "{\"age_s\":\(Self.seconds(now.nanoseconds &- begin.nanoseconds)),\"added\":\(JSONText.list(added))}"
+      JSON.object([("age_s", .time(begin.duration(to: now))), ("added", .list(added))])
     }
-    return """
-      {"slot_s":\(RequestHistory.Window.slotNanoseconds / 1_000_000_000),\
-      "covered_s":{\(covered.joined(separator: ","))},"bounds":{\(bounds.joined(separator: ","))},\
-      "series":\(JSONText.list(series)),"slots":\(JSONText.list(slots)),\
-      "slowest":\(JSONText.list(slowest)),"failed":\(JSONText.list(failed))}
-
-      """
+    return .object([
+      ("slot_s", .number(RequestHistory.Window.slotNanoseconds / 1_000_000_000)),
+      ("covered_s", .object(covered)), ("bounds", .object(bounds)), ("series", .list(series)),
+      ("slots", .list(slots)), ("slowest", .list(slowest)), ("failed", .list(failed)),
+    ])
   }
 
   mutating func add(_ window: RequestHistory.Window, _ side: String) {
-    covered.append("\"\(side)\":\(Self.seconds(window.covered))")
-    bounds.append("\"\(side)\":\(JSONText.list(window.bounds.map(\.description)))")
+    covered.append((side, .time(.nanoseconds(window.covered))))
+    bounds.append((side, .list(window.bounds)))
     for slot in window.slots {
       for addition in slot.additions {
-        let labels = JSONText.escaped(String(decoding: addition.labels, as: UTF8.self))
-        let one = "{\"side\":\"\(side)\",\"labels\":\"\(labels)\"}"
-        let place = places[one] ?? series.count
-        if place == series.count {
-          places[one] = place
+        let labels = String(decoding: addition.labels, as: UTF8.self)
+        let one = JSON.object([("side", .text(side)), ("labels", .text(labels))])
+        let index = indices[one.description, default: series.count]
+        if index == series.count {
+          indices[one.description] = index
           series.append(one)
         }
         let counts = addition.counts.prefix(through: addition.counts.lastIndex { $0 > 0 } ?? 0)
-        slots[slot.begin, default: []].append(
-          "[\(place),\(addition.sum)\(counts.map { ",\($0)" }.joined())]")
-        if let request = addition.slowest { slowest.append(Self.json(request, place)) }
-        if let request = addition.newestFailure { failed.append(Self.json(request, place)) }
+        let numbers = ["\(index)", "\(addition.sum)"] + counts.map(\.description)
+        slots[slot.begin, default: []].append(.list(numbers))
+        if let request = addition.slowest { slowest.append(Self.json(request, index)) }
+        if let request = addition.newestFailure { failed.append(Self.json(request, index)) }
       }
     }
   }
 
-  private static func json(_ request: RequestHistory.Example, _ place: Int) -> String {
-    func seconds(_ nanoseconds: Int64) -> Double { Double(nanoseconds) / 1e9 }
-    let (microseconds, _) = request.end.nanosecondsSinceEpoch.flooredQuotientAndRemainder(by: 1_000)
-    var text =
-      "{\"series\":\(place),\"end_us\":\(microseconds),\"duration_s\":\(seconds(request.nanoseconds))"
-    for phase in RequestTimings.Phase.allCases {
-      guard let time = request.timings[nanoseconds: phase] else { continue }
-      text += ",\"\(phase.rawValue)_s\":\(seconds(time))"
+  private static func json(_ request: RequestHistory.Example, _ series: Int) -> JSON {
+    func seconds(_ nanoseconds: Int64?) -> JSON? { .number(nanoseconds.map { Double($0) / 1e9 }) }
+    let phases = RequestTimings.Phase.allCases.map {
+      ("\($0.rawValue)_s", seconds(request.timings[nanoseconds: $0]))
     }
-    if let statusCode = request.statusCode { text += ",\"http.response.status_code\":\(statusCode)" }
-    if let phase = request.cutOffPhase { text += ",\"cut_off_phase\":\"\(phase.rawValue)\"" }
-    if let errorType = request.errorType { text += ",\"error.type\":\"\(JSONText.escaped(errorType))\"" }
-    if let trace = request.trace {
-      text += ",\"trace_id\":\"\(trace.traceID)\",\"span_id\":\"\(trace.spanID)\""
-    }
-    return text + "}"
-  }
-
-  private static func seconds(_ nanoseconds: Int64) -> String {
-    "\(Double(max(0, nanoseconds) / 1_000_000) / 1e3)"
+    let times = [
+      ("series", .number(series)), ("end_us", .time(request.end)),
+      ("duration_s", seconds(request.nanoseconds)),
+    ]
+    return .object(
+      times + phases + [
+        ("http.response.status_code", .number(request.statusCode)),
+        ("cut_off_phase", .text(request.cutOffPhase?.rawValue)), ("error.type", .text(request.errorType)),
+        ("trace_id", .text(request.trace?.traceID)), ("span_id", .text(request.trace?.spanID)),
+      ])
   }
 }

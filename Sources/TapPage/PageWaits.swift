@@ -16,7 +16,7 @@ package final class PageWaits: Sendable {
 
   private let recorder: RequestRecorder
   private let line: @Sendable (RequestSnapshot) -> String
-  private let answer = SharedAnswer()
+  private let answer = PageAnswer()
 
   /// - Parameter line: Writes the line of a request as a JSON object. By default it has what the metrics
   ///   have.
@@ -27,50 +27,34 @@ package final class PageWaits: Sendable {
   package func json(at now: Instant = .now) -> [UInt8] {
     answer.bytes(at: now) {
       let waiting = recorder.waitingRequests(atMost: Self.limit, at: now)
-      let limits = zip(["made", "served"], waiting.limits).compactMap { side, limit in
-        limit.map { "\"\(side)\":\(Self.seconds($0))" }
-      }
       let oldest = waiting.oldest.map { request in
-        let (microseconds, _) = request.start.nanosecondsSinceEpoch.flooredQuotientAndRemainder(by: 1_000)
-        return
-          "{\"id\":\"\(request.begin.nanoseconds)\",\"start_us\":\(microseconds),\"line\":\(line(request))}"
+        JSON.object([
+          ("id", .text("\(request.begin.nanoseconds)")), ("start_us", .time(request.start)),
+          ("line", JSON(description: line(request))),
+        ])
       }
-      return """
-        {"limit_s":{\(limits.joined(separator: ","))},\
-        "held_s":\(Self.seconds(waiting.heldTime ?? .zero)),"count":\(waiting.count),\
-        "unstarted":\(waiting.unstartedCount),"oldest":\(JSONText.list(oldest))}
-
-        """
+      return .object([
+        ("limit_s", .object(zip(["made", "served"], waiting.limits.map { .time($0) }).map { $0 })),
+        ("held_s", .time(waiting.heldTime ?? .zero)), ("count", .number(waiting.count)),
+        ("unstarted", .number(waiting.unstartedCount)), ("oldest", .list(oldest)),
+      ])
     }
   }
 
-  private static func line(_ request: RequestSnapshot) -> String {
-    let (isMade, described) = (request.request.direction == .outbound, request.request)
-    var members: [String] = []
-    func add(_ key: String, _ text: String?) {
-      if let text { members.append("\"\(key)\":\"\(JSONText.escaped(text))\"") }
-    }
-    func add(_ key: String, _ number: (some CustomStringConvertible)?) {
-      if let number { members.append("\"\(key)\":\(number)") }
-    }
-    add("event", "http.\(isMade ? "client" : "server").request.waiting")
-    if isMade { add("client.name", described.client) }
-    add("http.request.method", described.methodLabel)
-    add(isMade ? "url.template" : "http.route", described.urlTemplate)
-    if isMade {
-      add("server.address", described.serverAddress)
-      add("server.port", described.serverPort)
-    }
-    add("http.response.status_code", request.statusCode)
-    add("duration_s", seconds(request.duration))
-    add("waiting_for", request.wait?.rawValue)
-    add("idle_s", request.idleTime.map(seconds))
-    add("http.request.body.size", request.requestBodySize)
-    add("http.response.body.size", request.responseBodySize)
-    return "{\(members.joined(separator: ","))}"
-  }
-
-  private static func seconds(_ duration: Duration) -> Double {
-    Double(duration.nanoseconds / 1_000_000) / 1e3
+  private static func line(_ snapshot: RequestSnapshot) -> String {
+    let request = snapshot.request
+    let isMade = request.direction == .outbound
+    return JSON.object([
+      ("event", .text("http.\(isMade ? "client" : "server").request.waiting")),
+      ("client.name", isMade ? .text(request.client) : nil),
+      ("http.request.method", .text(request.methodLabel)),
+      (isMade ? "url.template" : "http.route", .text(request.urlTemplate)),
+      ("server.address", isMade ? .text(request.serverAddress) : nil),
+      ("server.port", isMade ? .number(request.serverPort) : nil),
+      ("http.response.status_code", .number(snapshot.statusCode)), ("duration_s", .time(snapshot.duration)),
+      ("waiting_for", .text(snapshot.wait?.rawValue)), ("idle_s", .time(snapshot.idleTime)),
+      ("http.request.body.size", .number(snapshot.requestBodySize)),
+      ("http.response.body.size", .number(snapshot.responseBodySize)),
+    ]).description
   }
 }

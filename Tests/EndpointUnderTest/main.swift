@@ -10,7 +10,7 @@ import TapEndpoint
 
 // An endpoint for tools that need a server of its own process: load generators, attackers, benchmarks.
 //
-//     endpoint-under-test [PORT | PATH-OF-A-UNIX-SOCKET [HOSTS [FILE-OF-PASSWORDS]]]
+//     endpoint-under-test [PORT [HOSTS [FILE-OF-PASSWORDS]]]
 //
 // Prints its address, and serves until it is killed. /metrics is about 9 KB of histograms for each host: 100
 // KB.
@@ -24,19 +24,17 @@ struct SeriesLabels: LabelSet {
   }
 }
 
-let argument = CommandLine.arguments.dropFirst().first ?? "0"
-let address = Int(argument).map { EndpointAddress.loopback(port: $0) } ?? .unix(path: argument)
-let arguments = CommandLine.arguments.dropFirst(2)
-let hosts = arguments.first.flatMap { Int($0) } ?? 11
-var configuration = Endpoint.Configuration(address: address)
-configuration.access.basicPasswordFile = arguments.dropFirst().first
+let arguments = CommandLine.arguments.dropFirst()
+let numbers = arguments.prefix(2).compactMap { Int($0) }
+var configuration = Endpoint.Configuration(address: .loopback(port: numbers.first ?? 0))
+configuration.access.basicPasswordFile = arguments.dropFirst(2).first
 let registry = Registry()
 let large = [UInt8](repeating: UInt8(ascii: "x"), count: 100_000)
 do {
   let durations = try registry.histogram(
     "http_client_request_duration_seconds", help: "Duration of requests.", unit: "seconds",
     by: SeriesLabels.self)
-  for host in 0..<hosts {
+  for host in 0..<(numbers.dropFirst().first ?? 11) {
     for code in [200, 204, 404, 500, 503] {
       let series = durations[SeriesLabels(address: "host-\(host).example.com", code: code)]
       for step in 1...100 { series.record(Double(step * code) / 10_000) }

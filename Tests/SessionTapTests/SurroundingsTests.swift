@@ -43,7 +43,7 @@ import TestSupport
     }
   }
 
-  /// Each is looked up again: the log before it writes, the secret once a second, the socket at its end.
+  /// Each is looked up again: the log before it writes, the secret once a second.
   @Test func `relative paths are of the directory at the start`() async throws {
     await #expect(processExitsWith: .exitCode(7)) {
       let folder = try TemporaryFolder()
@@ -55,7 +55,6 @@ import TestSupport
       #expect(manager.changeCurrentDirectoryPath(folder("first")))
       let tap = try Tap.start(
         .test(log: .file("requests.jsonl")) {
-          $0.endpoint?.address = .unix(path: "socket")
           $0.endpoint?.access.bearerTokenFile = "secret"
         })
       #expect(manager.changeCurrentDirectoryPath(folder("second")))
@@ -63,8 +62,7 @@ import TestSupport
       #expect(await tap.flush(within: .seconds(60)))
       try folder.write("new", to: "first/secret")
       try await Poll.until("the new secret") {
-        try await RawClient(path: folder("first/socket"))
-          .get("/metrics", fields: "Authorization: Bearer new\r\n").hasPrefix("HTTP/1.1 200 ")
+        try await tap.get("/metrics", fields: "Authorization: Bearer new\r\n").hasPrefix("HTTP/1.1 200 ")
       }
       await tap.shutdown()
       // Behind it are those of requests that were refused.

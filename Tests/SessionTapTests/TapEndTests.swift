@@ -79,7 +79,7 @@ import TestSupport
     await tap.shutdown()
   }
 
-  @Test func `what a check logs while the tap is shut down is in the log`() async throws {
+  @Test func `what a scrape logs while the tap is shut down is in the log`() async throws {
     /// A slow one.
     struct Observer: RequestObserver {
       let heard: EventQueue<String>
@@ -88,28 +88,36 @@ import TestSupport
         heard.send(observation.request.url)
       }
     }
+    struct Work: Collector {
+      let work: @Sendable () -> Void
+      func collect() -> [MetricFamily] {
+        work()
+        return [MetricFamily(name: "work", help: "Work.", kind: .gauge, samples: [.init(value: 1)])]
+      }
+    }
     let heard = EventQueue<String>()
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
-    let (asked, mayAnswer) = (Gate(), Gate())
+    let (isRegistered, asked, mayAnswer) = (Gate(), Gate(), Gate())
     var configuration = Tap.Configuration.test(log: .file(path))
     configuration.shutdownTimeout = .seconds(100)
     configuration.observers = [Observer(heard: heard)]
     let tap = try Tap.start(configuration)
-    tap.readiness.add("work") { [log = tap.requestLog, inbound = tap.inbound] in
-      asked.open()
-      try? await mayAnswer.wait("the shutdown to begin")
-      log?.log(.info, "late")
-      inbound.begin(method: "GET", path: "/late").end(statusCode: 200)
-      return nil
-    }
-    let client = try RawClient(#require(tap.address))
-    client.send("GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    try tap.registry.register(
+      Work { [log = tap.requestLog, inbound = tap.inbound] in
+        guard isRegistered.isOpen else { return }
+        asked.open()
+        mayAnswer.waitBlocking()
+        log?.log(.info, "late")
+        inbound.begin(method: "GET", path: "/late").end(statusCode: 200)
+      })
+    isRegistered.open()
+    let client = try RawClient(port: #require(tap.address?.port), asking: "/metrics")
     try await asked.wait("the request")
     let shutdown = Task { await tap.shutdown() }
     try await Poll.until("the shutdown to begin") { tap.address == nil }
     mayAnswer.open()
-    #expect(await client.receiveAll().text.hasSuffix("ready\nwork: ok\n"))
+    #expect(await client.receiveAll().text.contains("\nwork 1\n"))
     client.reset()
     await shutdown.value
     let text = try String(contentsOfFile: path, encoding: .utf8)

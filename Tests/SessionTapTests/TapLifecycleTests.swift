@@ -120,18 +120,18 @@ import TestSupport
     await second.shutdown()
   }
 
-  /// The folder of the socket may be made later, as an interface may get its address later.
-  @Test func `an address that cannot be used yet is waited for`() async throws {
-    let folder = try TemporaryFolder()
-    var configuration = Tap.Configuration.test()
-    let address = EndpointAddress.unix(path: folder("later/socket"))
+  /// An interface may get the address later.
+  @Test func `an address of the environment that cannot be used yet is waited for`() async throws {
+    var configuration = Tap.Configuration.test(log: .memory) { $0.servesLog = true }
+    let address = EndpointAddress.tcp(host: "192.0.2.1", port: 0)
     configuration.endpoint?.address = address
     configuration.environmentAddress = address
-    configuration.addressRetryInterval = .milliseconds(20)
+    configuration.endpoint?.access.allowsAnyoneFromNetwork = true
     let tap = try Tap.start(configuration)
     #expect(tap.address == nil)
-    try FileManager.default.createDirectory(atPath: folder("later"), withIntermediateDirectories: false)
-    _ = try await Poll.until("the address") { tap.address }
+    let log = try #require(tap.requestLog)
+    #expect(log.flush(within: .seconds(10)))
+    #expect(log.recentText.contains("its metrics are served as soon as that is over"))
     await tap.shutdown()
   }
 

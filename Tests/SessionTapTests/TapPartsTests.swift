@@ -135,13 +135,4 @@ import TestSupport
     ]
     #expect(asked.compactMap { $0 } == made.traces)
   }
-
-  @Test func `the checks of the configuration are asked for readiness, with those of later`() async throws {
-    let tap = try Tap.start(.test { $0.readinessChecks = ["b": { "down" }, "a": { nil }] })
-    tap.readiness.add("c") { nil }
-    let answer = try await tap.get("/readyz")
-    #expect(answer.hasPrefix("HTTP/1.1 503 "))
-    #expect(answer.hasSuffix("\r\n\r\nnot ready\na: ok\nb: down\nc: ok\n"))
-    await tap.shutdown()
-  }
 }

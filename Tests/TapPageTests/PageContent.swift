@@ -119,7 +119,7 @@ struct PageContent: Sendable {
     _ routes: [EndpointRoute], port: Int = 0, _ body: (_ port: Int) async throws -> Void
   ) async throws {
     let endpoint = Endpoint(configuration: .init(address: .loopback(port: port)), routes: routes)
-    let port = try #require(try endpoint.start().port)
+    let port = try endpoint.start().port
     try await body(port)
     await endpoint.shutdown(within: .zero)
   }

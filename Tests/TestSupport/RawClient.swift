@@ -8,33 +8,14 @@ package final class RawClient: Sendable {
   private let isClosed = Atomic(false)
   private let queue = DispatchQueue(label: "raw-client")
 
-  package convenience init(
+  package init(
     host: String = "127.0.0.1", port: Int, receiveBuffer: Int32? = nil, deadline: Int = 120
   ) throws {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
     guard inet_pton(AF_INET, host, &address.sin_addr) == 1 else { throw Failure(description: "no \(host)") }
-    try self.init(AF_INET, &address, receiveBuffer: receiveBuffer, deadline: deadline)
-  }
-
-  /// Connects, and sends a GET.
-  package convenience init(
-    host: String = "127.0.0.1", port: Int, receiveBuffer: Int32? = nil, asking path: String
-  ) throws {
-    try self.init(host: host, port: port, receiveBuffer: receiveBuffer)
-    send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
-  }
-
-  package convenience init(path: String) throws {
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
-    try self.init(AF_UNIX, &address, receiveBuffer: nil, deadline: 120)
-  }
-
-  private init<A>(_ kind: Int32, _ address: inout A, receiveBuffer: Int32?, deadline: Int) throws {
-    descriptor = socket(kind, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw Failure(description: "socket: \(errno)") }
     // A `timeval`, which an optimised build takes for that of a module that cannot be imported.
     var limit: (time_t, suseconds_t) = (deadline, 0)
@@ -43,7 +24,7 @@ package final class RawClient: Sendable {
     var one: Int32 = 1
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
     if var receiveBuffer { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, 4) }
-    let length = socklen_t(MemoryLayout<A>.size)
+    let length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let result = withUnsafePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, length) }
     }
@@ -53,6 +34,14 @@ package final class RawClient: Sendable {
       close(descriptor)
       throw Failure(description: "connect: \(String(cString: strerror(code)))")
     }
+  }
+
+  /// Connects, and sends a GET.
+  package convenience init(
+    host: String = "127.0.0.1", port: Int, receiveBuffer: Int32? = nil, asking path: String
+  ) throws {
+    try self.init(host: host, port: port, receiveBuffer: receiveBuffer)
+    send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
   }
 
   deinit { if !isClosed.load(ordering: .relaxed) { close(descriptor) } }

@@ -16,7 +16,7 @@ from stack.programs import DASHBOARDS, PACKAGE, Demo, Program, until
 DEPLOY = DASHBOARDS / "deploy"
 DEPLOYMENT = DASHBOARDS / "prometheus/kubernetes/deployment.yml"
 # What the endpoint serves to a probe, and what it is asked with.
-PROBES = {"startupProbe": "/healthz", "livenessProbe": "/healthz", "readinessProbe": "/readyz"}
+PROBES = {"startupProbe": "/healthz", "livenessProbe": "/healthz"}
 # Tap.shutdown() waits three times at most: for observers, for the log, for the endpoint.
 SHUTDOWN_TIMEOUTS = 3
 # systemd's tenths of a point: 13 here, and 96 for a service without settings.

@@ -31,7 +31,7 @@ package struct ConnectionState: Sendable {
 
   private enum Phase {
     case receiving
-    case answering(Exchange)
+    case answering(CurrentRequest)
     /// All output is queued: send it, then linger.
     case closing
     /// RFC 9112, section 9.6: to close at once may destroy the answer before it is read. Only the sending
@@ -41,7 +41,7 @@ package struct ConnectionState: Sendable {
   }
 
   /// The parts of a request that its answer depends on.
-  private struct Exchange: Sendable {
+  private struct CurrentRequest: Sendable {
     /// Counts the requests of a connection, so that a late answer matches no other request.
     let id: UInt64
     let isHead: Bool
@@ -123,7 +123,7 @@ package struct ConnectionState: Sendable {
   }
 
   package func isCurrent(_ id: UInt64) -> Bool {
-    if case .answering(let exchange) = phase { exchange.id == id } else { false }
+    if case .answering(let request) = phase { request.id == id } else { false }
   }
 
   // MARK: The socket
@@ -164,8 +164,8 @@ package struct ConnectionState: Sendable {
     switch (wait, phase) {
     case _ where writeDeadline != nil: phase = .closed(reset: true)
     case (.head, .receiving): fail(.init(408, "the head took too long"), at: time)
-    case (.answer, .answering(let exchange)):
-      answer(.refusal(503, "the answer took too long"), to: exchange.id, at: time)
+    case (.answer, .answering(let request)):
+      answer(.refusal(503, "the answer took too long"), to: request.id, at: time)
     default: phase = .closed(reset: false)
     }
   }
@@ -177,21 +177,21 @@ package struct ConnectionState: Sendable {
 
   /// The handler has answered. An answer to a request that no longer waits for it is ignored.
   package mutating func answer(_ response: EndpointResponse, to id: UInt64, at time: EventTime) {
-    guard case .answering(let exchange) = phase, exchange.id == id else { return }
-    send(response, to: exchange, at: time)
+    guard case .answering(let request) = phase, request.id == id else { return }
+    send(response, to: request, at: time)
   }
 
   /// Answers bytes that are no request, and ends the connection.
   private mutating func fail(_ failure: RequestParser.Failure, at time: EventTime) {
     self.failure = failure
-    let exchange = Exchange(id: requestCount, isHead: false, minorVersion: 1, keepsAlive: false)
-    send(.refusal(failure.status, failure.reason), to: exchange, at: time)
+    let none = CurrentRequest(id: requestCount, isHead: false, minorVersion: 1, keepsAlive: false)
+    send(.refusal(failure.status, failure.reason), to: none, at: time)
   }
 
-  private mutating func send(_ response: EndpointResponse, to exchange: Exchange, at time: EventTime) {
-    let keepsAlive = exchange.keepsAlive && !isDraining
+  private mutating func send(_ response: EndpointResponse, to request: CurrentRequest, at time: EventTime) {
+    let keepsAlive = request.keepsAlive && !isDraining
     output = UnsentBytes(
-      response, isHead: exchange.isHead, minorVersion: exchange.minorVersion, keepsAlive: keepsAlive,
+      response, isHead: request.isHead, minorVersion: request.minorVersion, keepsAlive: keepsAlive,
       date: time.date)
     progress = 0
     writeDeadline = time.instant + limits.writeTimeout
@@ -206,15 +206,14 @@ package struct ConnectionState: Sendable {
   package mutating func nextAction(at time: EventTime) -> Action {
     // RFC 9112, section 9.3.2: pipelined requests are answered in their order. The next one is parsed when
     // the answer to the one before is sent, so that a connection owes no more than one answer.
-    if case .receiving = phase, output.isEmpty, var request = nextRequest(at: time) {
-      let exchange = Exchange(
+    if case .receiving = phase, output.isEmpty, let request = nextRequest(at: time) {
+      let current = CurrentRequest(
         id: requestCount, isHead: request.method == "HEAD", minorVersion: request.minorVersion,
         keepsAlive: request.keepsAlive)
       requestCount += 1
-      phase = .answering(exchange)
-      request.answerTime = request.answerTime(within: limits.answerTimeout)
-      (wait, waitDeadline) = (.answer, time.instant + request.answerTime)
-      return .handle(request, id: exchange.id)
+      phase = .answering(current)
+      (wait, waitDeadline) = (.answer, time.instant + request.answerTime(within: limits.answerTimeout))
+      return .handle(request, id: current.id)
     }
     if let failure {
       self.failure = nil
@@ -261,17 +260,5 @@ package struct ConnectionState: Sendable {
     guard wait != self.wait else { return }
     self.wait = wait
     waitDeadline = time.instant + limit
-  }
-}
-
-/// The clocks' readings when an event reaches a connection.
-package struct EventTime: Sendable {
-  /// For deadlines.
-  package var instant: ContinuousClock.Instant
-  /// The encoded `Date` of a response that is made now (RFC 9110, section 6.6.1).
-  package let date: [UInt8]
-
-  package init(instant: ContinuousClock.Instant, date: [UInt8]) {
-    (self.instant, self.date) = (instant, date)
   }
 }

@@ -17,8 +17,6 @@ package struct EndpointRequest: Sendable {
   package var headers: EndpointHeaders
   /// Whether the client lets the connection persist after the response (RFC 9112, section 9.3).
   package var keepsAlive = true
-  /// How long the answer may take: until the endpoint's limit, or shortly before the scraper's.
-  var answerTime = Duration.seconds(60)
 
   package init(
     method: String = "GET", path: String, query: String? = nil, headers: EndpointHeaders = [:]
@@ -42,19 +40,15 @@ package struct EndpointRequest: Sendable {
     return String(decoding: PercentEncoding.decoded(bytes), as: UTF8.self)
   }
 
-  /// How long the answer may take within a limit: somewhat less than `X-Prometheus-Scrape-Timeout-Seconds`. A
-  /// 503 that states its reason is more useful than an answer that comes after the scraper has disconnected.
+  /// How long the answer may take within a limit: less than `X-Prometheus-Scrape-Timeout-Seconds` by a tenth,
+  /// but 50 ms to half a second, for the network. A 503 that states its reason is more useful than an answer
+  /// that comes after the scraper has disconnected.
   func answerTime(within limit: Duration) -> Duration {
     guard let text = headers["X-Prometheus-Scrape-Timeout-Seconds"], text.utf8.count <= 32,
       let seconds = Double(text), seconds > 0, seconds < 86_400
     else { return limit }
-    return min(Duration.seconds(seconds).lessTimeForNetwork, limit)
-  }
-}
-
-extension Duration {
-  /// What is left of a time limit when a tenth of it, but 50 ms to half a second, is kept for the network.
-  var lessTimeForNetwork: Duration {
-    max(self - min(max(self / 10, .milliseconds(50)), .milliseconds(500)), .milliseconds(1))
+    let timeout = Duration.seconds(seconds)
+    let network = min(max(timeout / 10, .milliseconds(50)), .milliseconds(500))
+    return min(max(timeout - network, .milliseconds(1)), limit)
   }
 }

@@ -1,3 +1,4 @@
+import Synchronization
 package import TapCore
 
 extension EndpointRoute {
@@ -27,8 +28,6 @@ extension EndpointRoute {
         response.headers["Content-Encoding"] = answer.contentEncoding
         complete(response)
       }
-      // Others may share the gathering.
-      return {}
     }
     return EndpointRoute("/metrics", isPublic: true, scrapes: scrapes, scrape)
   }
@@ -80,4 +79,24 @@ struct ScrapeMetrics: Sendable {
   }
 
   func refused() { scrapes[Labels(code: 503, format: nil)].increment() }
+}
+
+/// Counts the handlers that outlive their requests, by the path of their route.
+final class OverdueHandlers: Collector {
+  private let counts = Mutex<[String: Int]>([:])
+
+  func change(by change: Int, at path: String) { counts.withLock { $0[path, default: 0] += change } }
+
+  func collect() -> [MetricFamily] {
+    let samples = counts.withLock { $0 }.map { path, count in
+      MetricFamily.Sample(labels: ["path": path], value: Double(count))
+    }
+    return [
+      MetricFamily(
+        name: "session_tap_overdue_handlers",
+        help:
+          "Handlers of routes that run although their request is over: its deadline has passed, or its client is gone.",
+        kind: .gauge, samples: samples)
+    ]
+  }
 }

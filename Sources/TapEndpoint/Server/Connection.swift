@@ -12,20 +12,17 @@ final class Connection {
   let descriptor: Int32
   var state: ConnectionState
 
-  /// A request that a handler answers.
-  struct Place {
+  /// A request that a deferred handler answers.
+  struct DeferredRequest {
     let id: UInt64
     let route: EndpointRoute
     let start: ContinuousClock.Instant
-    let cancel: @Sendable () -> Void
-
-    var isScrape: Bool { route.scrapes != nil }
   }
 
   /// The request that waits until the files of credentials are read.
-  var unauthenticated: (request: EndpointRequest, id: UInt64, isScrape: Bool)?
-  /// The request that has a place among those in flight.
-  var place: Place?
+  var unauthenticated: (request: EndpointRequest, id: UInt64, route: EndpointRoute)?
+  /// The request in flight whose handler runs.
+  var deferred: DeferredRequest?
   /// The body that is being sent, and whether it is a scrape's.
   var body: (id: UnsentBodies.ID, isScrape: Bool)?
   var events: Poller.Events = .input

@@ -1,4 +1,5 @@
 import TapCore
+import TapLibc
 
 /// The open connections, and how many there may be: as many as configured, but fewer where the process runs
 /// out of descriptors.
@@ -34,9 +35,14 @@ struct ConnectionTable {
       .min { $0.state.closingOrder < $1.state.closingOrder }
   }
 
+  static var descriptorLimit: Int {
+    let limit = sysconf(Int32(_SC_OPEN_MAX))
+    return limit < 0 ? .max : limit
+  }
+
   /// Reads the limit of descriptors, which the app may change, and ends a shortage after its time.
   mutating func updateCapacity(at instant: ContinuousClock.Instant) {
-    let count = Socket.descriptorLimit
+    let count = Self.descriptorLimit
     reserveBegin = count - min(Self.reserve, count / 4)
     maximum = max(min(limit, reserveBegin), 1)
     if let lastShortage, lastShortage.duration(to: instant) <= Self.shortageDuration { return }

@@ -46,12 +46,11 @@ actor EventLoop {
       poller = try Poller()
       try poller.add(socket.descriptor, Self.listenerID, .input)
     } catch {
-      throw ListeningSocket.failure(error.code, configuration.address)
+      throw EndpointError(error.code, listeningAt: configuration.address)
     }
     listener = socket
     (self.router, self.authenticator, self.overdue) = (router, authenticator, overdue)
-    let isLoopback = socket.address.port != nil && !socket.address.isReachableFromNetwork
-    hosts = isLoopback ? AllowedHosts(configuration.access) : nil
+    hosts = socket.address.isReachableFromNetwork ? nil : AllowedHosts(configuration.access)
     (limits, logRefusal) = (configuration.limits, configuration.logRefusal)
     connections = ConnectionTable(limit: limits.connections)
   }
@@ -62,9 +61,8 @@ actor EventLoop {
 
   func begin() { poller.begin(on: executor.queue) { [weak self] in self?.assumeIsolated { $0.turn() } } }
 
-  /// Serves what is ready, and looks again behind what else the queue has to do. Only when nothing is ready,
-  /// Dispatch watches, since it begins to do so on a thread of its own, which costs more than a small
-  /// request.
+  /// Polls again at the end of the queue; lets Dispatch watch only when nothing is ready: its watch costs more
+  /// than a small request.
   private func turn() {
     let ready = poller.ready()
     guard !ready.isEmpty else { return poller.watch(true) }

@@ -27,7 +27,7 @@ let names: [Any.Type] = [
   Labels.self, LogQuery.self, LogRedaction.self, LogRotation.self, LogSampling.self, LogSeverity.self,
   (any LogSink).self, LogStatistics.self, MetricFamily.self, NetworkProtocolVersion.self,
   OutboundRequests.self, PathTemplateError.self, PathTemplates.self, ProcessMetrics.self, PushGateway.self,
-  Readiness.self, Registry.self, RegistryError.self, RequestDescription.self, RequestDirection.self,
+  Registry.self, RegistryError.self, RequestDescription.self, RequestDirection.self,
   RequestEnd.self, RequestErrorType.self, RequestLog.self, RequestLogError.self,
   RequestObservation.self, (any RequestObserver).self, RequestConfiguration.self, RequestRecorder.self,
   RequestTimings.self, (any RequestTracer).self, RequestSnapshot.self, RequestWait.self,

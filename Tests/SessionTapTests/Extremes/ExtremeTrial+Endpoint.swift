@@ -4,16 +4,16 @@ import TestSupport
 /// The table: the endpoint, its routes and what they answer, and pushes.
 extension ExtremeTrial {
   static var endpoint: [Self] {
-    /// The endpoint starts there, or says with this error why not.
+    /// The endpoint says with this error why it does not start there.
     func listen<Value: Sendable>(
-      _ setting: String, at values: NamedValues<Value>, refusedAs code: EndpointError.Code? = nil,
+      _ setting: String, at values: NamedValues<Value>, refusedAs code: EndpointError.Code,
       _ make: @escaping @Sendable (Value) -> EndpointAddress
     ) -> [Self] {
       use("EndpointAddress.\(setting)", at: values) { run, value in
         do {
           try await run.serveAll(by: .init(address: make(value)))
-          try run.expect(code == nil, "the address is not refused")
-        } catch let error as EndpointError { try run.expect(code == nil || error.code == code, "\(error)") }
+          try run.expect(false, "the address is not refused")
+        } catch let error as EndpointError { try run.expect(error.code == code, "\(error)") }
       }
     }
     let hosts = String.extremes + ["127.0.0.1\0b", "[", "[]", "[::1", "a b"].map { ($0, $0) }
@@ -30,25 +30,10 @@ extension ExtremeTrial {
         try await run.serveAll(by: configuration, or: .invalidConfiguration, .noCredentials)
       }
     }
-    let readiness =
-      use("Readiness.add(_:_:)") { (run, text: String) in
-        let readiness = Readiness()
-        readiness.add(text) { text }
-        try await run.serveAll([.readiness(readiness)], [get("/readyz")])
-      }
-      + use("Readiness.add(_:_:)", at: [("many checks", 3 * manyElements)]) { run, count in
-        let readiness = Readiness()
-        // A search through all of them for each takes longer than a trial may.
-        for number in 0..<count { readiness.add("check-\(number)") { nil } }
-        for number in 1..<count { readiness.remove("check-\(number)") }
-        try await run.serveAll([.readiness(readiness)], [get("/readyz")])
-      }
-      + use("Readiness.remove(_:)") { Readiness().remove($1) }
-    return access + readiness
+    return access
       + listen("tcp(host:port:)", at: hosts, refusedAs: .addressNotAvailable) { .tcp(host: $0, port: 0) }
       + listen("tcp(host:port:)", at: ports, refusedAs: invalid) { .tcp(host: "127.0.0.1", port: $0) }
       + listen("loopback(port:)", at: ports, refusedAs: invalid) { .loopback(port: $0) }
-      + listen("unix(path:)", at: String.extremes) { .unix(path: $0) }
       + use("Endpoint.shutdown(within:)") { try await $0.serve(within: $1) }
   }
 

@@ -48,9 +48,6 @@ extension ExtremeTrial {
         let attributes = $1.map { "\($0)=\($0),%=%\($0)" }.joined(separator: ",")
         try $0.registry.register(TargetInfo(serviceName: nil, resourceAttributes: attributes))
       }
-      + start("Tap.Configuration.readinessChecks", at: [String].extremes) { setup, names in
-        for name in names { setup.configuration.readinessChecks[name] = { name } }
-      }
       + use("Tap.flush(within:)") { run, limit in
         let isDone = await run.tap.flush(within: limit)
         try run.expect(isDone || limit < .seconds(1), "the flush has not ended in time")

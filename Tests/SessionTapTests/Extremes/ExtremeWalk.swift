@@ -80,10 +80,10 @@ struct ExtremeWalk {
     tap.log(.error, "message", ["key": "value"])
     _ = (tap.requestLog?.recent(LogQuery(limit: .max)), tap.requestLog?.recent(LogQuery(limit: .min)))
     // It stays open, so that the shutdown has something to end.
-    let idle = try tap.address.map { try RawClient($0) }
+    let idle = try tap.address.map { try RawClient(port: $0.port) }
     var text: String?
     if let address = tap.address {
-      let answer = await (try RawClient(address)).get("/metrics")
+      let answer = await (try RawClient(port: address.port)).get("/metrics")
       try run.expect(answer.hasPrefix("HTTP/1.1 200 "), "a scrape is answered with \(answer.prefix(30))")
       text = answer.ranges(of: "\r\n\r\n").first.map { String(answer[$0.upperBound...]) }
     }

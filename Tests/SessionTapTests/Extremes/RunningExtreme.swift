@@ -45,8 +45,8 @@ struct RunningExtreme: Sendable {
     let endpoint = Endpoint(configuration: configuration, routes: routes)
     let address = try endpoint.start()
     var answers: [String] = []
-    for request in requests { answers.append(await (try RawClient(address)).exchange(request)) }
-    let idle = try RawClient(address)
+    for request in requests { answers.append(await (try RawClient(port: address.port)).exchange(request)) }
+    let idle = try RawClient(port: address.port)
     await endpoint.shutdown(within: time)
     let rest = await idle.receiveAll().text
     try expect(rest.isEmpty, "a connection without a request got \(rest)")

@@ -38,9 +38,3 @@ func handler(of signal: Int32) -> Int {
   sigaction(signal, nil, &action)
   return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
 }
-
-extension RawClient {
-  convenience init(_ address: EndpointAddress) throws {
-    if let port = address.port { try self.init(port: port) } else { try self.init(path: address.description) }
-  }
-}

@@ -1,6 +1,16 @@
 import TapCore
 
-extension EventTime {
+/// The clocks' readings when an event reaches a connection.
+package struct EventTime: Sendable {
+  /// For deadlines.
+  package var instant: ContinuousClock.Instant
+  /// The encoded `Date` of a response that is made now (RFC 9110, section 6.6.1).
+  package let date: [UInt8]
+
+  package init(instant: ContinuousClock.Instant, date: [UInt8]) {
+    (self.instant, self.date) = (instant, date)
+  }
+
   /// The date of a message (RFC 9110, section 5.6.7): `Sat, 21 Nov 2026 09:30:00 GMT`. Clamped to 1970 and
   /// 9999.
   package static func date(secondsSinceEpoch: Int64) -> [UInt8] {

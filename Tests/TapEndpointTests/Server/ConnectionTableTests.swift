@@ -9,7 +9,7 @@ import TestSupport
     let start = ContinuousClock.now
     table.updateCapacity(at: start)
     let room = table.capacity
-    #expect(room == Socket.descriptorLimit - min(32, Socket.descriptorLimit / 4))
+    #expect(room == ConnectionTable.descriptorLimit - min(32, ConnectionTable.descriptorLimit / 4))
     table.noteAccepted(Int32(clamping: room - 1), at: start)
     #expect(table.capacity == room)
     table.noteAccepted(Int32(clamping: room), at: start)

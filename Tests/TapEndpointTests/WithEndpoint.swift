@@ -12,7 +12,7 @@ func withEndpoint(
   (configuration.access, configuration.logRefusal) = (access, logRefusal)
   let endpoint = Endpoint(configuration: configuration, routes: routes)
   try registry?.register(endpoint.overdueHandlers)
-  let port = try #require(try endpoint.start().port)
+  let port = try endpoint.start().port
   try await body(port)
   await endpoint.shutdown(within: .zero)
 }

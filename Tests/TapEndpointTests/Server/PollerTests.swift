@@ -2,7 +2,7 @@ import TapEndpoint
 import TestStart
 import TestSupport
 
-@Suite struct HangUpTests {
+@Suite struct PollerTests {
   /// Dispatch goes on with a record that may be freed by then, so none of its records may be that of a
   /// client's socket. No test can have the one thread lose the processor between two instructions. So this
   /// looks at what the kernel says of who watches what.

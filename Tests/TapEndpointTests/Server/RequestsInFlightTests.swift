@@ -2,69 +2,82 @@ import TapEndpoint
 import TestStart
 import TestSupport
 
-/// The places of requests: the end of a request frees its place, and scrapes and probes have room of their
-/// own.
-@Suite struct RequestPlaceTests {
-  /// A handler that returns when the test lets it, and not when it is cancelled.
+/// The end of a request makes room for another, and scrapes and probes have room of their own.
+@Suite struct RequestsInFlightTests {
+  private typealias Limits = Endpoint.Configuration.Limits
+
+  /// A handler that answers when the test lets it.
   private final class StuckHandler: Sendable {
-    private let waiting = Mutex<[@Sendable () -> Void]>([])
+    private let answers = Mutex<[@Sendable () -> Void]>([])
     private let started = EventQueue<Void>()
-    private let cancelled = EventQueue<Void>()
+    let registry = Registry()
 
     var route: EndpointRoute {
       EndpointRoute(
         "/stuck",
         .deferred { [self] _, complete in
-          waiting.withLock { $0.append { complete(.text("late")) } }
+          answers.withLock { $0.append { complete(.text("late")) } }
           started.send()
-          return { [cancelled] in cancelled.send() }
         })
     }
 
     func waitForStart() async throws { try await started.next("the start of a handler") }
 
-    func waitForCancel() async throws { try await cancelled.next("the cancel of a handler") }
-
-    func releaseFirst() {
-      let complete = waiting.withLock { $0.removeFirst() }
-      complete()
+    /// Those that outlive their requests.
+    var overdue: Double? {
+      registry.value(of: "session_tap_overdue_handlers", labels: ["path": "/stuck"])
     }
 
-    func releaseAll() {
-      let waiting = waiting.withLock { waiting in
-        defer { waiting = [] }
-        return waiting
+    func wait(untilOverdue count: Double) async throws {
+      try await Poll.until("\(count) overdue handlers") { overdue == count }
+    }
+
+    func release(_ count: Int = .max) {
+      let released = answers.withLock { answers in
+        defer { answers = Array(answers.dropFirst(count)) }
+        return answers.prefix(count)
       }
-      for complete in waiting { complete() }
+      for complete in released { complete() }
     }
 
     /// Starts requests, and waits until their handlers work.
     func hang(_ count: Int, _ port: Int) async throws -> [RawClient] {
       var clients: [RawClient] = []
       for _ in 0..<count {
-        let client = try RawClient(port: port, asking: "/stuck")
-        clients.append(client)
+        clients.append(try RawClient(port: port, asking: "/stuck"))
         try await waitForStart()
       }
       return clients
     }
   }
 
-  private static func room(
-    for requests: Int, _ deadline: Duration = .seconds(3600)
-  ) -> (inout Endpoint.Configuration.Limits) -> Void {
-    { ($0.requestsInFlight, $0.answerTimeout) = (requests, deadline) }
+  /// An endpoint with a route that is stuck, and others.
+  private static func withStuck(
+    _ others: [EndpointRoute] = [], limits: (inout Limits) -> Void,
+    _ body: (StuckHandler, _ port: Int) async throws -> Void
+  ) async throws {
+    let stuck = StuckHandler()
+    defer { stuck.release() }
+    try await withEndpoint(routes: [stuck.route] + others, limits: limits, registry: stuck.registry) { port in
+      try await body(stuck, port)
+    }
   }
+
+  private static func inFlight(
+    _ count: Int, _ timeout: Duration = .seconds(3600)
+  ) -> (inout Limits) -> Void {
+    { ($0.requestsInFlight, $0.answerTimeout) = (count, timeout) }
+  }
+
+  private static let fine = { @Sendable (_: EndpointRequest) in EndpointResponse.text("fine\n") }
 
   /// Few connections leave room too, however many requests may be in flight.
   @Test(arguments: [(connections: 512, requests: 3, hanging: 3), (8, 256, 4)])
   func `hanging requests leave room to others`(connections: Int, requests: Int, hanging: Int) async throws {
-    let stuck = StuckHandler()
-    defer { stuck.releaseAll() }
-    let routes = [try EndpointRoute.metrics(of: Registry()), .liveness(), stuck.route]
-    try await withEndpoint(
-      routes: routes, limits: { ($0.connections, $0.requestsInFlight) = (connections, requests) }
-    ) { port in
+    let others = [try EndpointRoute.metrics(of: Registry()), .liveness()]
+    try await Self.withStuck(
+      others, limits: { ($0.connections, $0.requestsInFlight) = (connections, requests) }
+    ) { stuck, port in
       var clients = try await stuck.hang(hanging, port)
       for _ in 0..<8 {
         let client = try RawClient(port: port, asking: "/stuck")
@@ -78,62 +91,53 @@ import TestSupport
   }
 
   @Test(arguments: [true, false])
-  func `the end of a request frees its place`(byDeadline: Bool) async throws {
-    let stuck = StuckHandler()
-    defer { stuck.releaseAll() }
-    try await withEndpoint(
-      routes: [stuck.route], limits: Self.room(for: 2, byDeadline ? .milliseconds(100) : .seconds(3600))
-    ) { port in
+  func `the end of a request makes room for another`(byDeadline: Bool) async throws {
+    let limits = Self.inFlight(2, byDeadline ? .milliseconds(100) : .seconds(3600))
+    try await Self.withStuck(limits: limits) { stuck, port in
+      var overdue = 0.0
       for _ in 0..<3 {
+
         for client in try await stuck.hang(1, port) + stuck.hang(1, port) {
           if byDeadline {
             #expect(await client.receive(until: "took too long\n").hasPrefix("HTTP/1.1 503 "))
           } else {
             client.reset()
           }
-          try await stuck.waitForCancel()
+          overdue += 1
         }
+        try await stuck.wait(untilOverdue: overdue)
       }
     }
   }
 
-  /// The bytes and the reset are one event for the endpoint, whose queue is held up until both have arrived.
-  @Test func `a reset behind bytes frees the place`() async throws {
-    let stuck = StuckHandler()
-    let gate = Gate()
-    defer {
-      gate.open()
-      stuck.releaseAll()
-    }
-    let held = EventQueue<Void>()
-    let hold = EndpointRoute.immediate("/hold") { _ in
-      held.send()
+  /// The bytes and the reset are one event for the endpoint, whose queue waits until both have arrived.
+  @Test func `a reset behind bytes makes room`() async throws {
+    let (gate, waits) = (Gate(), Gate())
+    defer { gate.open() }
+    let wait = EndpointRoute.immediate("/wait") { _ in
+      waits.open()
       gate.waitBlocking()
-      return .text("held\n")
+      return .text("fine\n")
     }
-    try await withEndpoint(routes: [stuck.route, hold], limits: Self.room(for: 1)) { port in
+    try await Self.withStuck([wait], limits: Self.inFlight(1)) { stuck, port in
       let clients = try await stuck.hang(1, port)
-      let holder = try RawClient(port: port, asking: "/hold")
-      try await held.next("the handler that holds the queue")
+      let other = try RawClient(port: port, asking: "/wait")
+      try await waits.wait("the handler that blocks the queue")
       clients[0].send("GET /next HTTP/1.1\r\nHost: localhost\r\n\r\n")
       clients[0].reset()
       gate.open()
-      try await stuck.waitForCancel()
-      #expect(await holder.receive(until: "held\n").hasSuffix("held\n"))
+      try await stuck.wait(untilOverdue: 1)
+      #expect(await other.receive(until: "fine\n").hasSuffix("fine\n"))
       withExtendedLifetime(try await stuck.hang(1, port)) {}
     }
   }
 
-  /// What ends late must not free a second place.
-  @Test func `a handler that ends late frees nothing`() async throws {
-    let stuck = StuckHandler()
-    defer { stuck.releaseAll() }
-    try await withEndpoint(routes: [stuck.route], limits: Self.room(for: 2)) { port in
-      for client in try await stuck.hang(2, port) {
-        client.reset()
-        try await stuck.waitForCancel()
-      }
-      stuck.releaseAll()
+  /// What ends late must not make room twice.
+  @Test func `a handler that ends late makes no room`() async throws {
+    try await Self.withStuck(limits: Self.inFlight(2)) { stuck, port in
+      for client in try await stuck.hang(2, port) { client.reset() }
+      try await stuck.wait(untilOverdue: 2)
+      stuck.release()
       let clients = try await stuck.hang(2, port)
       #expect(try await RawClient.status("/stuck", port: port) == "503")
       withExtendedLifetime(clients) {}
@@ -141,67 +145,56 @@ import TestSupport
   }
 
   @Test func `a handler that ends late leaves its connection's next request alone`() async throws {
-    let stuck = StuckHandler()
-    defer { stuck.releaseAll() }
-    let registry = Registry()
-    func late() -> Double? { registry.value(of: "session_tap_overdue_handlers", labels: ["path": "/stuck"]) }
-    try await withEndpoint(
-      routes: [.liveness(), stuck.route], limits: Self.room(for: 1), registry: registry
-    ) { port in
+    try await Self.withStuck([.liveness()], limits: Self.inFlight(1)) { stuck, port in
       let client = try RawClient(port: port)
       let field = "X-Prometheus-Scrape-Timeout-Seconds: 0.06"
       client.send("GET /stuck HTTP/1.1\r\nHost: localhost\r\n\(field)\r\n\r\n")
       try await stuck.waitForStart()
       #expect(await client.receive(until: "too long\n").hasPrefix("HTTP/1.1 503 "))
-      try await stuck.waitForCancel()
+      try await stuck.wait(untilOverdue: 1)
       client.send("GET /stuck HTTP/1.1\r\nHost: localhost\r\n\r\n")
       try await stuck.waitForStart()
-      stuck.releaseFirst()
+      stuck.release(1)
       #expect(try await RawClient.status("/healthz", port: port) == "200")
-      try #require(late() == 0)
+      try #require(stuck.overdue == 0)
       #expect(try await RawClient.status("/stuck", port: port) == "503")
-      stuck.releaseAll()
+      stuck.release()
       #expect(await client.receive(until: "late").hasPrefix("HTTP/1.1 200 "))
     }
   }
 
   /// Clients that go, or whose time is over, leave handlers behind that never return.
   @Test func `of a route no more handlers live than four times the requests in flight`() async throws {
-    let stuck = StuckHandler()
-    defer { stuck.releaseAll() }
-    let registry = Registry()
-    let routes = [stuck.route, EndpointRoute.onThreads("/other") { _ in .text("fine\n") }]
-    func late() -> Double? { registry.value(of: "session_tap_overdue_handlers", labels: ["path": "/stuck"]) }
-    try await withEndpoint(routes: routes, limits: Self.room(for: 2), registry: registry) { port in
-      #expect(late() == nil)
-      for _ in 0..<8 {
+    let other = EndpointRoute.onThreads("/other", Self.fine)
+    try await Self.withStuck([other], limits: Self.inFlight(2)) { stuck, port in
+      #expect(stuck.overdue == nil)
+      for number in 1...8 {
         for client in try await stuck.hang(1, port) { client.reset() }
-        try await stuck.waitForCancel()
+        try await stuck.wait(untilOverdue: Double(number))
       }
-      #expect(late() == 8)
-      let text = registry.exposition(in: .text, names: ["session_tap_overdue_handlers"]).text
-      #expect(
-        text.split(separator: "\n").map(String.init) == [
-          "# HELP session_tap_overdue_handlers Handlers of routes that run although their request is over: "
-            + "its deadline has passed, or its client is gone.",
-          "# TYPE session_tap_overdue_handlers gauge",
-          "session_tap_overdue_handlers{path=\"/stuck\"} 8",
-        ])
+      let text = """
+        # HELP session_tap_overdue_handlers Handlers of routes that run although their request is over: \
+        its deadline has passed, or its client is gone.
+        # TYPE session_tap_overdue_handlers gauge
+        session_tap_overdue_handlers{path="/stuck"} 8
+
+        """
+      #expect(stuck.registry.exposition(in: .text, names: ["session_tap_overdue_handlers"]).text == text)
       for _ in 0..<20 {
         let answer = try await RawClient.get("/stuck", port: port)
-        #expect(answer.hasPrefix("HTTP/1.1 503 "))
-        #expect(answer.hasSuffix("too many handlers of this path have not returned\n"))
+        #expect(
+          answer.hasSuffix("503 Service Unavailable: too many handlers of this path have not returned\n"))
       }
       #expect(try await RawClient.status("/other", port: port) == "200")
-      #expect(late() == 8)
-      stuck.releaseAll()
-      try await Poll.until("the return of the handlers") { late() == 0 }
+      #expect(stuck.overdue == 8)
+      stuck.release()
+      try await stuck.wait(untilOverdue: 0)
       withExtendedLifetime(try await stuck.hang(2, port)) {}
     }
   }
 
-  /// Where they hold up Swift's threads, nothing here goes on.
-  @Test func `handlers that block hold up neither a probe nor Swift's threads`() async {
+  /// Where they block Swift's threads, nothing here goes on.
+  @Test func `handlers that block leave a probe and Swift's threads alone`() async {
     await #expect(processExitsWith: .success) {
       let begun = DispatchSemaphore(value: 0)
       let route = EndpointRoute.onThreads("/blocked") { _ in
@@ -211,9 +204,8 @@ import TestSupport
       }
       let endpoint = Endpoint(
         configuration: .init(address: .loopback(port: 0)), routes: [.liveness(), route])
-      let port = try endpoint.start().port ?? 0
-      let clients = try (0..<8).map { _ in try RawClient(port: port) }
-      for client in clients { client.send("GET /blocked HTTP/1.1\r\nHost: localhost\r\n\r\n") }
+      let port = try endpoint.start().port
+      let clients = try (0..<8).map { _ in try RawClient(port: port, asking: "/blocked") }
       for _ in clients { begun.wait() }
       await Task {}.value
       #expect(try await RawClient.status("/healthz", port: port) == "200")
@@ -225,8 +217,7 @@ import TestSupport
     let begun = EventQueue<Void>()
     let end = Gate()
     defer { end.open() }
-    let running = Atomic(0)
-    let most = Atomic(0)
+    let (running, most) = (Atomic(0), Atomic(0))
     let route = EndpointRoute.onThreads("/blocked") { _ in
       most.max(running.add(1, ordering: .relaxed).newValue, ordering: .relaxed)
       begun.send()
@@ -234,56 +225,56 @@ import TestSupport
       running.subtract(1, ordering: .relaxed)
       return .text("done;")
     }
-    try await withEndpoint(routes: [route, EndpointRoute.onThreads("/other") { _ in .text("fine\n") }]) {
-      port in
-      let clients = try (0..<40).map { _ in try RawClient(port: port) }
-      for client in clients { client.send("GET /blocked HTTP/1.1\r\nHost: localhost\r\n\r\n") }
+    try await withEndpoint(routes: [route, .onThreads("/other", Self.fine)]) { port in
+      let clients = try (0..<40).map { _ in try RawClient(port: port, asking: "/blocked") }
       for _ in 0..<16 { try await begun.next("a handler") }
       #expect(try await RawClient.status("/other", port: port) == "200")
       end.open()
       for client in clients { #expect(await client.receive(until: "done;").hasPrefix("HTTP/1.1 200 ")) }
-      #expect(most.load(ordering: .relaxed) == 16)
+      let count = most.load(ordering: .relaxed)
+      #expect(count == 16)
     }
   }
 
-  @Test func `a pipelined request takes the place of the one before`() async throws {
-    let route = EndpointRoute.onThreads("/") { _ in .text("done;") }
-    try await withEndpoint(routes: [route], limits: { $0.requestsInFlight = 1 }) { port in
-      let client = try RawClient(port: port)
-      client.send(String(repeating: "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", count: 50))
-      let text = await client.receive(until: "done;", times: 50)
-      #expect(text.split(separator: "HTTP/1.1 200 ").count == 50)
+  // MARK: Scrapes
+
+  /// A collector that does not return before the gate is open, but for the look at it when it is registered.
+  private final class StuckCollector: Collector {
+    let gate = Gate()
+    private let isRegistered = Atomic(false)
+
+    func collect() -> [MetricFamily] {
+      if isRegistered.exchange(true, ordering: .relaxed) { gate.waitBlocking() }
+      return [MetricFamily(name: "stuck", help: "Stuck.", kind: .gauge, samples: [.init(value: 1)])]
     }
   }
 
-  @Test func `another route has its places though scrapes hang`() async throws {
+  @Test func `another route has room though scrapes hang`() async throws {
     let registry = Registry()
     let collector = StuckCollector()
     try registry.register(collector)
     defer { collector.gate.open() }
-    let routes = [
-      try EndpointRoute.metrics(of: registry), .liveness(), .onThreads("/app") { _ in .text("fine\n") },
-    ]
+    let routes = [try EndpointRoute.metrics(of: registry), .liveness(), .onThreads("/app", Self.fine)]
     try await withEndpoint(routes: routes, limits: { $0.connections = 8 }) { port in
-      let heads = try await withThrowingTaskGroup(of: String.self) { group in
+      let statuses = try await withThrowingTaskGroup(of: String.self) { group in
         for _ in 0..<3 {
           let client = try RawClient(port: port, asking: "/metrics")
-          group.addTask { await client.receive(until: "\r\n\r\n") }
+          group.addTask { String(await client.receive(until: "\r\n\r\n").dropFirst(9).prefix(3)) }
         }
         // A quarter of the connections is for scrapes. A further one is refused at once, the others wait.
-        var heads = [try await group.next() ?? ""]
+        var statuses = [try await group.next() ?? ""]
         let begin = ContinuousClock.now
         #expect(try await RawClient.status("/app", port: port) == "200")
         #expect(try await RawClient.status("/healthz", port: port) == "200")
         let refusal = try await RawClient.get("/metrics", port: port)
         #expect(refusal.hasSuffix("503 Service Unavailable: too many scrapes are being answered\n"))
-        let held = begin.duration(to: .now) / Duration.seconds(1)
+        let time = begin.duration(to: .now) / Duration.seconds(1)
         collector.gate.open()
-        for try await head in group { heads.append(head) }
-        #expect(registry.value(of: "session_tap_scrape_duration_seconds_sum") ?? 0 >= 2 * held)
-        return heads
+        for try await status in group { statuses.append(status) }
+        #expect(registry.value(of: "session_tap_scrape_duration_seconds_sum") ?? 0 >= 2 * time)
+        return statuses
       }
-      #expect(heads.map { $0.dropFirst(9).prefix(3) } == ["503", "200", "200"])
+      #expect(statuses == ["503", "200", "200"])
       let count = try await RawClient.get("/metrics?name[]=session_tap_scrapes_total", port: port)
       #expect(count.contains("session_tap_scrapes_total{code=\"503\"} 2\n"))
       #expect(count.contains(#"session_tap_scrapes_total{code="200",format="text"} 2"#))
@@ -294,20 +285,20 @@ import TestSupport
     let registry = Registry()
     let collector = StuckCollector()
     try registry.register(collector)
-    let routes = [try EndpointRoute.metrics(of: registry)]
     // Another registry, whose values can be read meanwhile.
     let other = Registry()
-    func late() -> Double? {
-      other.value(of: "session_tap_overdue_handlers", labels: ["path": "/metrics"])
+    func wait(untilOverdue count: Double) async throws {
+      try await Poll.until("\(count) overdue handlers") {
+        other.value(of: "session_tap_overdue_handlers", labels: ["path": "/metrics"]) == count
+      }
     }
     try await withEndpoint(
-      routes: routes, limits: { $0.answerTimeout = .milliseconds(50) }, registry: other
+      routes: [try .metrics(of: registry)], limits: { $0.answerTimeout = .milliseconds(50) }, registry: other
     ) { port in
       #expect(try await RawClient.status("/metrics", port: port) == "503")
-      // Counted behind the answer.
-      try await Poll.until("the count of the handler") { late() == 1 }
+      try await wait(untilOverdue: 1)
       collector.gate.open()
-      try await Poll.until("the end of the handler") { late() == 0 }
+      try await wait(untilOverdue: 0)
       #expect(registry.value(of: "session_tap_scrapes_total", labels: ["code": "503"]) == 1)
       #expect(registry.value(of: "session_tap_scrapes_in_flight") == 0)
       // It had all of its time.
@@ -319,7 +310,7 @@ import TestSupport
   func `a scrape for which there is no thread is refused at once, and the next one is served`() async {
     await #expect(processExitsWith: .success) {
       let registry = Registry()
-      let routes = [try EndpointRoute.metrics(of: registry), .onThreads("/app") { _ in .text("fine\n") }]
+      let routes = [try EndpointRoute.metrics(of: registry), .onThreads("/app", Self.fine)]
       // None of them waits for the deadline.
       try await withEndpoint(routes: routes, limits: { $0.answerTimeout = .seconds(3_600) }) { port in
         #expect(try await RawClient.status("/metrics", port: port) == "200")
