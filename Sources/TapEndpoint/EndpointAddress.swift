@@ -1,3 +1,6 @@
+import TapCore
+import TapLibc
+
 /// The TCP address that an endpoint listens at.
 public struct EndpointAddress: Sendable, Equatable, CustomStringConvertible {
   /// Without brackets.
@@ -20,5 +23,60 @@ public struct EndpointAddress: Sendable, Equatable, CustomStringConvertible {
   /// Whether other machines may reach the address. It has to be a numeric one, as it is once it is bound.
   package var isReachableFromNetwork: Bool {
     !(host.hasPrefix("127.") || host == "::1" || host.hasPrefix("::ffff:127."))
+  }
+}
+
+/// The address in the socket API.
+extension EndpointAddress {
+  /// The first address of the host (RFC 6724), with the port, for bind(2).
+  func resolved() throws(EndpointError) -> (family: Int32, bytes: [UInt8]) {
+    guard (0...65535).contains(port) else {
+      throw EndpointError(
+        .invalidConfiguration, "invalid port: \(port) (choose one of 1 to 65535, or 0 for a free one)")
+    }
+    // A machine may resolve localhost to ::1 first, where a scraper of 127.0.0.1 would find nothing.
+    let name = host.isEqualIgnoringASCIICase(to: "localhost") ? "127.0.0.1" : host
+    var hints = addrinfo()
+    hints.ai_family = AF_UNSPEC
+    hints.ai_socktype = ListeningSocket.stream
+    hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
+    var list: UnsafeMutablePointer<addrinfo>?
+    defer { if let list { freeaddrinfo(list) } }
+    // The resolver takes an empty name for every address of the machine, and ends a name at a NUL.
+    guard !name.isEmpty, !name.utf8.contains(0), getaddrinfo(name, String(port), &hints, &list) == 0,
+      let first = list?.pointee
+    else {
+      throw EndpointError(
+        .addressNotAvailable, "unknown host: \(host) (use an address of this machine, such as 127.0.0.1)")
+    }
+    let bytes = UnsafeRawBufferPointer(start: first.ai_addr, count: Int(first.ai_addrlen))
+    return (first.ai_family, Array(bytes))
+  }
+
+  /// That of a socket's own end.
+  init?(localOf descriptor: Int32) { self.init { getsockname(descriptor, $0, $1) } }
+
+  /// That of the other end.
+  init?(peerOf descriptor: Int32) { self.init { getpeername(descriptor, $0, $1) } }
+
+  private init?(name: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32) {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout.size(ofValue: storage))
+    var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+    var port = [CChar](repeating: 0, count: Int(NI_MAXSERV))
+    let isKnown = withUnsafeMutablePointer(to: &storage) { storage in
+      storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        name(address, &length) == 0
+          && getnameinfo(
+            address, length, &host, socklen_t(host.count), &port, socklen_t(port.count),
+            NI_NUMERICHOST | NI_NUMERICSERV) == 0
+      }
+    }
+    guard isKnown else { return nil }
+    self = .tcp(host: Self.text(host), port: Int(Self.text(port)) ?? 0)
+  }
+
+  private static func text(_ characters: [CChar]) -> String {
+    String(decoding: characters.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 }

@@ -1,5 +1,13 @@
 import TestSupport
 
+extension Trait where Self == ConditionTrait {
+  /// The page in Chromium takes a minute of both processors: only where long tests do all they can, as in CI.
+  static var inBrowser: Self {
+    .enabled(
+      if: Extent.isExtensive && Tool.isUsable("chromium"), "TESTS_EXTENSIVE is not 1, or chromium is missing")
+  }
+}
+
 /// A page in a headless Chromium, driven by the DevTools protocol.
 final class Browser: Sendable {
   struct Failure: Error, CustomStringConvertible { let description: String }
@@ -55,7 +63,8 @@ final class Browser: Sendable {
     do {
       let browser = try await Browser(chromium)
       try await body(browser)
-      try await chromium.command("Target.disposeBrowserContext", ["browserContextId": browser.context])
+      let _: Chromium.Nothing = try await chromium.call(
+        "Target.disposeBrowserContext", ["browserContextId": browser.context])
     } catch {
       try? await SharedChromium.shared.leave()
       throw error
@@ -197,6 +206,14 @@ final class Browser: Sendable {
     try await command("Emulation.setTimezoneOverride", ["timezoneId": zone])
   }
 
+  /// Whether the page reaches nothing, as if the app were gone.
+  func set(isOffline: Bool) async throws {
+    try await command("Network.enable")
+    try await command(
+      "Network.emulateNetworkConditions",
+      ["offline": isOffline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1])
+  }
+
   func press(_ key: String, code: Int, text: String? = nil) async throws {
     var event: [String: any Sendable] = ["key": key, "code": key, "windowsVirtualKeyCode": code]
     if let text { event["text"] = text }
@@ -232,7 +249,7 @@ final class Browser: Sendable {
   }
 
   private func command(_ method: String, _ parameters: [String: any Sendable] = [:]) async throws {
-    try await chromium.command(method, parameters, session: session)
+    let _: Chromium.Nothing = try await call(method, parameters)
   }
 
   private func call<Content: Decodable>(

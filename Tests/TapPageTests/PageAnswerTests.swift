@@ -2,7 +2,7 @@ import TapEndpoint
 import TapPage
 import TestSupport
 
-/// What the page is and what it reads of waits, without a browser.
+/// What the page is, and what it reads of requests that wait, without a browser.
 @Suite struct PageAnswerTests {
   @Test(arguments: [("/", "text/html"), ("/page.css", "text/css"), ("/page.js", "text/javascript")])
   func `no file of the page is kept, framed or open to other sites`(path: String, type: String) async throws {
@@ -19,6 +19,32 @@ import TestSupport
         "Cross-Origin-Resource-Policy: same-origin",
         "Permissions-Policy: camera=(), geolocation=(), microphone=()",
       ])
+  }
+
+  @Test func `lets nothing run but its own script`() async throws {
+    let document = String(decoding: try await PageContent.answer(to: "/").body, as: UTF8.self)
+    #expect(document.contains("\n<body data-log=\"no\" data-history=\"no\">\n"))
+    // No script, handler or style within the document, and no resource that is not the endpoint's.
+    #expect(document.matches(of: /<style|<script>|\s(?:style|on[a-z]+)="/).isEmpty)
+    let resources = document.matches(of: /<(?:link|script|img)[^>]* (?:src|href)="([^"]*)"/).map { $0.1 }
+    #expect(resources == ["data:,", "page.css", "page.js"])
+    for path in ["/page.css", "/page.js"] {
+      let file = String(decoding: try await PageContent.answer(to: path).body, as: UTF8.self)
+      #expect(file.matches(of: /https?:\/\/(?!www\.w3\.org)/).isEmpty)
+    }
+  }
+
+  @Test(arguments: ["/", "/page.css", "/page.js"])
+  func `travels compressed, where that is accepted`(path: String) async throws {
+    let identity = try await PageContent.answer(to: path)
+    #expect(identity.headers["Content-Encoding"] == nil)
+    let gzip = try await PageContent.answer(to: path, accepting: "gzip, deflate, br, zstd")
+    #expect(gzip.headers["Content-Encoding"] == "gzip")
+    #expect(gzip.body.count <= 27_000, "\(gzip.body.count)")
+    #expect(try await Tool("gzip").run(["-dc"], input: gzip.body).bytes == identity.body)
+    for other in ["br", "gzip;q=0", "identity, gzip;q=0.5"] {
+      #expect(try await PageContent.answer(to: path, accepting: other).body == identity.body, "\(other)")
+    }
   }
 
   private final class Source: RequestProgressSource {
@@ -94,5 +120,41 @@ import TestSupport
     #expect(json.hasPrefix(#"{"limit_s":{"made":1.0},"held_s":0.0,"count":3,"unstarted":3,"oldest":[{"#))
     #expect(json.ranges(of: #""waiting_for":"start""#).count == 3)
     withExtendedLifetime(taken) {}
+  }
+
+  @Test func `lists the oldest hundred, and none that is exempt`() throws {
+    let driver = try RequestDriver(registry: Registry()) {
+      ($0.waitingLimit, $0.waitingExemptions) = (.milliseconds(1), ["events"])
+    }
+    func begin(_ count: Int, client: String) {
+      for number in 0..<count {
+        driver.requestStarted(
+          RequestDescription(
+            client: client, method: "GET", url: "https://a/secret/\(number)", serverAddress: "a",
+            serverPort: 443, urlTemplate: "/{\(number)}"))
+      }
+    }
+    begin(3, client: "events")
+    begin(150, client: "payments")
+    let later = Instant.now.advanced(by: .seconds(1))
+    // Those that have ended are gone.
+    driver.requestEnded(
+      RequestObservation(
+        request: RequestDescription(client: "payments", method: "GET", serverAddress: "a", serverPort: 443),
+        start: .now, duration: .zero, end: .cancelled))
+    let waits = PageWaits(driver.recorder)
+    func json(after time: Duration) -> String {
+      String(decoding: waits.json(at: later.advanced(by: time)), as: UTF8.self)
+    }
+    let text = json(after: .zero)
+    let limits = #""limit_s":{"made":0.001,"served":0.001},"held_s":0.0"#
+    #expect(
+      text.hasPrefix("{\(limits),\"count\":149,\"unstarted\":0,\"oldest\":[{") && !text.contains("secret"))
+    #expect(text.matches(of: /"url.template":"\/{(\d+)}"/).map { Int($0.1) } == Array(1...100))
+    #expect(Set(text.matches(of: /"id":"(\d+)"/).map { $0.1 }).count == 100)
+    // Those that ask within a second share the answer.
+    begin(1, client: "payments")
+    #expect(json(after: .milliseconds(900)) == text)
+    #expect(json(after: .seconds(1)).contains("\"count\":150,"))
   }
 }

@@ -3,8 +3,7 @@ import TapPage
 import TestSupport
 
 /// The lines of the log on the page, and the search in them, in a real browser.
-@Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
-struct PageLinesTests {
+@Suite(.needs(.browser), .inBrowser) struct PageLinesTests {
   @Test func `shows the log`() async throws {
     let hostile = PageContent.hostile.replacing("\"", with: "\\\"")
     let log = """

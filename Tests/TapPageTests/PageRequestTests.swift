@@ -1,8 +1,7 @@
 import TestSupport
 
 /// One request on the page, and its trace, in a real browser.
-@Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
-struct PageRequestTests {
+@Suite(.needs(.browser), .inBrowser) struct PageRequestTests {
   private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
 
   /// A served request, one that it made, which failed, a line of the app's own, and another trace.
@@ -85,11 +84,8 @@ struct PageRequestTests {
       try await browser.wait("!(\(Self.isInView)) && location.hash === ''")
       _ = try await browser.evaluate("history.back()")
       try await browser.wait(Self.isInView)
-    }
-  }
-
-  @Test func `opens a request by keyboard, and gives the focus back`() async throws {
-    try await PageContent().show(log: Self.log) { browser, _ in
+      try await browser.press("Escape", code: 27)
+      // By keyboard too. The focus comes back.
       _ = try await browser.evaluate("all('#lines button')[2].focus()")
       try await browser.press("Enter", code: 13, text: "\r")
       try await browser.wait("document.activeElement.id === 'drawer-title'")

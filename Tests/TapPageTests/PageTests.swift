@@ -2,7 +2,7 @@ import TapEndpoint
 import TapPage
 import TestSupport
 
-@Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing")) struct PageTests {
+@Suite(.needs(.browser), .inBrowser) struct PageTests {
   @Test func `shows what the registry has`() async throws {
     let content = try PageContent()
     content.record(1_234, content.request(host: "api.test"), 40)
@@ -87,10 +87,6 @@ import TestSupport
       #expect(service == "shop")
       #expect(try await browser.text("about").hasPrefix("version 1.4.2 · shop-7"))
       #expect(try await browser.evaluate("document.title") == "shop 1.4.2 shop-7 – SessionTap")
-      // A time that is none is not said.
-      #expect(
-        try await browser.evaluate("[1763717400123, Infinity, NaN].map(dateAndTime)")
-          == "2025-11-21 09:30:00.123,,")
     }
   }
 
@@ -292,74 +288,6 @@ import TestSupport
     }
   }
 
-  @Test func `says that the app is gone and back`() async throws {
-    let content = try PageContent()
-    let routes = [try .metrics(of: content.registry)] + EndpointRoute.page()
-    let first = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: routes)
-    let port = try first.start().port
-    try await Browser.use { browser in
-      try await browser.open("http://127.0.0.1:\(port)/")
-      await first.shutdown(within: .zero)
-      try await browser.wait("$('status').textContent === 'No scrape: the app does not answer'")
-      #expect(try await browser.evaluate("$('status').className") == "failed")
-      let second = Endpoint(configuration: .init(address: .loopback(port: port)), routes: routes)
-      try second.start()
-      try await browser.wait("$('status').textContent === 'Live, every 2 s'")
-      await second.shutdown(within: .zero)
-    }
-  }
-
-  @Test func `begins again where the app has other buckets`() async throws {
-    let old = try PageContent(), new = try PageContent(buckets: [1])
-    old.record(1, old.request(), 1)
-    new.record(2, new.request(), 1)
-    let first = Endpoint(
-      configuration: .init(address: .loopback(port: 0)),
-      routes: [try .metrics(of: old.registry)] + EndpointRoute.page())
-    let port = try first.start().port
-    try await Browser.use { browser in
-      try await browser.open("http://127.0.0.1:\(port)/")
-      #expect(try await browser.text("made-requests") == "1")
-      _ = try await browser.evaluate("window.isOld = true")
-      await first.shutdown(within: .zero)
-      try await PageContent.serve(
-        [try .metrics(of: new.registry)] + EndpointRoute.page(), port: port
-      ) { _ in
-        try await browser.wait(
-          "!window.isOld && document.getElementById('made-requests')?.textContent === '2'")
-      }
-    }
-  }
-
-  /// After a restart counters begin at 0 again.
-  @Test func `a counter that fell has grown from 0`() async throws {
-    let old = try PageContent(), new = try PageContent()
-    old.record(10, old.request(), 40)
-    new.record(3, new.request(), 40)
-    let routes = { (content: PageContent) in
-      [try EndpointRoute.metrics(of: content.registry)] + EndpointRoute.page()
-    }
-    let first = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: try routes(old))
-    let port = try first.start().port
-    try await Browser.use { browser in
-      try await browser.open("http://127.0.0.1:\(port)/")
-      #expect(try await browser.text("made-requests") == "10")
-      await first.shutdown(within: .zero)
-      try await PageContent.serve(try routes(new), port: port) { _ in
-        try await browser.wait("$('made-requests').textContent === '3'")
-        try await browser.wait("$('numbers').open = true")
-        try await browser.wait("$('made-by-bucket').textContent.includes('up to 50\\u00a0ms3')")
-      }
-    }
-  }
-
-  @Test func `writes three digits, in the largest unit that fits`() async throws {
-    try await PageContent().show { browser, _ in
-      let texts = try await browser.evaluate("[0.9994, 0.99951, 0.0009996, 0, 61.27].map(seconds).join()")
-      #expect(texts.replacing("\u{a0}", with: " ") == "999 ms,1 s,1 ms,0 ms,61.3 s")
-    }
-  }
-
   @Test func `works by keyboard`() async throws {
     let content = try PageContent()
     content.record(1, content.request(host: "a.test"), 1_000, phases: [.processing: 1_000])
@@ -417,34 +345,90 @@ import TestSupport
     }
   }
 
-  @Test func `lets nothing run but its own script`() async throws {
-    let response = try await PageContent.answer(to: "/")
-    let document = String(decoding: response.body, as: UTF8.self)
-    let policy = try #require(response.headers["Content-Security-Policy"])
-    #expect(policy.hasPrefix("default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; "))
-    #expect(document.contains("\n<body data-log=\"no\" data-history=\"no\">\n"))
-    // No script, handler or style within the document, and no resource that is not the endpoint's.
-    #expect(document.matches(of: /<style|<script>|\s(?:style|on[a-z]+)="/).isEmpty)
-    let resources = document.matches(of: /<(?:link|script|img)[^>]* (?:src|href)="([^"]*)"/).map { $0.1 }
-    #expect(resources == ["data:,", "page.css", "page.js"])
-    for (path, type) in [("/page.css", "text/css"), ("/page.js", "text/javascript")] {
-      let file = try await PageContent.answer(to: path)
-      #expect(file.headers["Content-Type"] == type + "; charset=utf-8")
-      #expect(file.headers["X-Content-Type-Options"] == "nosniff")
-      #expect(String(decoding: file.body, as: UTF8.self).matches(of: /https?:\/\/(?!www\.w3\.org)/).isEmpty)
+  /// After a restart counters begin at 0 again, and buckets may be others.
+  @Test func `says that the app is gone, and begins again when it is back`() async throws {
+    let first = try PageContent(), second = try PageContent(), third = try PageContent(buckets: [1])
+    for (content, count) in [(first, 10), (second, 3), (third, 2)] {
+      content.record(count, content.request(), 40)
+    }
+    let current = Mutex(first.registry)
+    let metrics = EndpointRoute.onThreads("/metrics") { _ in
+      EndpointResponse(body: Array(current.withLock { $0 }.text.utf8))
+    }
+    try await PageContent.serve([metrics] + EndpointRoute.page()) { port in
+      try await Browser.use { browser in
+        try await browser.open("http://127.0.0.1:\(port)/")
+        #expect(try await browser.text("made-requests") == "10")
+        _ = try await browser.evaluate("$('numbers').open = window.isOld = true")
+        try await browser.set(isOffline: true)
+        try await browser.wait("$('status').textContent === 'No scrape: the app does not answer'")
+        #expect(try await browser.evaluate("$('status').className") == "failed")
+        current.withLock { $0 = second.registry }
+        try await browser.set(isOffline: false)
+        try await browser.wait("$('status').textContent === 'Live, every 2 s'")
+        try await browser.wait("$('made-requests').textContent === '3'")
+        try await browser.wait("$('made-by-bucket').textContent.includes('up to 50\\u00a0ms3')")
+        current.withLock { $0 = third.registry }
+        try await browser.wait(
+          "!window.isOld && document.getElementById('made-requests')?.textContent === '2'")
+      }
     }
   }
 
-  @Test(arguments: ["/", "/page.css", "/page.js"])
-  func `travels compressed, where that is accepted`(path: String) async throws {
-    let identity = try await PageContent.answer(to: path)
-    #expect(identity.headers["Content-Encoding"] == nil && identity.headers["Vary"] == "Accept-Encoding")
-    let gzip = try await PageContent.answer(to: path, accepting: "gzip, deflate, br, zstd")
-    #expect(gzip.headers["Content-Encoding"] == "gzip")
-    #expect(gzip.body.count <= 27_000, "\(gzip.body.count)")
-    #expect(try await Tool("gzip").run(["-dc"], input: gzip.body).bytes == identity.body)
-    for other in ["br", "gzip;q=0", "identity, gzip;q=0.5"] {
-      #expect(try await PageContent.answer(to: path, accepting: other).body == identity.body, "\(other)")
+  /// Functions of the script, which is loaded once.
+  @Test func `computes`() async throws {
+    let rows: [(script: String, result: String)] = [
+      // Three digits, in the largest unit that fits.
+      ("[0.9994, 0.99951, 0.0009996, 0, 61.27].map(seconds).join()", "999 ms,1 s,1 ms,0 ms,61.3 s"),
+      // A time that is none is not said.
+      ("[1763717400123, Infinity, NaN].map(dateAndTime).join()", "2025-11-21 09:30:00.123,,"),
+      // The clocks of two machines. Date has whole seconds.
+      (
+        """
+        [0, 900, 3600000, -7200000].map(ahead => {
+          setClock(new Date(Date.now() + ahead).toUTCString());
+          return Math.round((epoch + performance.now() - Date.now()) / 60000);
+        }).join()
+        """, "0,0,60,-120"
+      ),
+      // A body moves until the second question says that it does not: each looks for what has passed since the
+      // one before.
+      (
+        """
+        (() => {
+          Object.assign(waits, { limits: { made: 5 }, seen: new Map([["once", 1], ["twice", 2]]) });
+          const event = "http.client.request.waiting";
+          return [["once", "body", 9], ["twice", "body", 9], ["twice", "body", 4], ["once", "response", 9]]
+            .map(([id, waiting_for, idle_s]) => ({ event, duration_s: 9, waiting_for, idle_s, id }))
+            .map(line => isMoving(waitingLine({ id: line.id, start_us: 0, line }))).join();
+        })()
+        """, "true,false,true,false"
+      ),
+      // An estimate is never above the slowest request by more than its bucket's width, and never below the
+      // bucket.
+      (
+        """
+        (() => {
+          const bounds = [0.1, 0.25, 0.5, 1, 2.5, Infinity];
+          let wrong = [], state = 7;
+          const random = () => (state = (state * 48271) % 2147483647) / 2147483647;
+          for (let round = 0; round < 2000; round++) {
+            const values = Array.from({ length: 1 + Math.floor(random() * 20) }, () => random() ** 3 * 2.5).sort((a, b) => a - b);
+            const numbers = [values.length, values.reduce((a, b) => a + b), 0, 0, ...bounds.map((bound, i) =>
+              values.filter(value => value <= bound && (i === 0 || value > bounds[i - 1])).length)];
+            for (const q of [0.5, 0.9, 0.99]) {
+              const { value } = estimate(q, numbers, bounds), exact = values[Math.ceil(q * values.length) - 1];
+              const i = bounds.findIndex(bound => exact <= bound);
+              if (!(value >= (bounds[i - 1] || 0) && value <= bounds[i])) wrong.push([q, value, exact, values]);
+            }
+          }
+          return JSON.stringify(wrong.slice(0, 3));
+        })()
+        """, "[]"
+      ),
+    ]
+    try await PageContent().show { browser, _ in
+      for (script, result) in rows { expectEqual(try await browser.evaluate(script), result, "\(script)") }
     }
   }
 }

@@ -1,8 +1,7 @@
 import TestSupport
 
 /// What people see of the page in a real browser: every width, both schemes of colours, thousands of series.
-@Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
-struct PageViewTests {
+@Suite(.needs(.browser), .inBrowser) struct PageViewTests {
   @Test(arguments: ["light", "dark"])
   func `fits every width`(scheme: String) async throws {
     let content = try PageContent()

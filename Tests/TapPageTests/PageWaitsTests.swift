@@ -4,8 +4,7 @@ import TapPage
 import TestSupport
 
 /// What hangs, as a person sees it while a server says nothing.
-@Suite(.serialized, .needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
-struct PageWaitsTests {
+@Suite(.serialized, .needs(.browser), .inBrowser) struct PageWaitsTests {
   private static let limit = Duration.seconds(5)
   /// The answers to payments and exports go on once it is open.
   private let gate = Gate()
@@ -194,85 +193,5 @@ struct PageWaitsTests {
         #expect(browser.complaints == [])
       }
     }
-  }
-
-  /// Each question looks for what has passed since the one before.
-  @Test func `of a body it takes two questions to say that it hangs`() async throws {
-    try await PageContent().show { browser, _ in
-      let moving = try await browser.evaluate(
-        """
-        (() => {
-          Object.assign(waits, { limits: { made: 5 }, seen: new Map([["once", 1], ["twice", 2]]) });
-          const event = "http.client.request.waiting";
-          return [["once", "body", 9], ["twice", "body", 9], ["twice", "body", 4], ["once", "response", 9]]
-            .map(([id, waiting_for, idle_s]) => ({ event, duration_s: 9, waiting_for, idle_s, id }))
-            .map(line => waitingLine({ id: line.id, start_us: 0, line }))
-            .map(line => isMoving(line)).join();
-        })()
-        """)
-      #expect(moving == "true,false,true,false")
-    }
-  }
-
-  private struct Answer: Decodable {
-    struct Listed: Decodable { let id: String, line: [String: Value] }
-    /// The text of a member.
-    struct Value: Decodable, Equatable {
-      let text: String
-
-      init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        text = try (try? container.decode(String.self)) ?? "\(container.decode(Double.self))"
-      }
-    }
-    let limits: [String: Double], held: Double, count: Int, unstarted: Int, oldest: [Listed]
-
-    private enum CodingKeys: String, CodingKey {
-      case limits = "limit_s"
-      case held = "held_s"
-      case count, unstarted, oldest
-    }
-  }
-
-  @Test func `lists the oldest hundred, and none that is exempt`() throws {
-    let driver = try RequestDriver(registry: Registry()) {
-      ($0.waitingLimit, $0.waitingExemptions) = (.milliseconds(1), ["events"])
-    }
-    func begin(_ count: Int, client: String) {
-      for number in 0..<count {
-        driver.requestStarted(
-          RequestDescription(
-            client: client, method: "GET", url: "https://a/secret/\(number)", serverAddress: "a",
-            serverPort: 443,
-            urlTemplate: "\"/{\(number)}"))
-      }
-    }
-    begin(3, client: "events")
-    begin(150, client: "payments")
-    let later = Instant.now.advanced(by: .seconds(1))
-    // Those that have ended are gone.
-    let waits = PageWaits(driver.recorder)
-    driver.requestEnded(
-      RequestObservation(
-        request: RequestDescription(client: "payments", method: "GET", serverAddress: "a", serverPort: 443),
-        start: .now, duration: .zero, end: .cancelled))
-    var answer = try JSONDecoder().decode(Answer.self, from: Data(waits.json(at: later)))
-    #expect((answer.count, answer.unstarted, answer.oldest.count) == (149, 0, 100))
-    #expect(answer.limits == ["made": 0.001, "served": 0.001])
-    #expect(answer.held == 0)
-    #expect(answer.oldest.map { $0.line["url.template"]?.text } == (1...100).map { "\"/{\($0)}" })
-    #expect(Set(answer.oldest.map(\.id)).count == 100)
-    let line = answer.oldest[0].line
-    #expect(
-      line.filter { $0.key != "duration_s" }.mapValues(\.text) == [
-        "event": "http.client.request.waiting", "client.name": "payments", "http.request.method": "GET",
-        "url.template": "\"/{1}", "server.address": "a", "server.port": "443.0",
-      ])
-    // Those that ask within a second share the answer.
-    begin(1, client: "payments")
-    #expect(waits.json(at: later) == waits.json(at: later.advanced(by: .milliseconds(900))))
-    answer = try JSONDecoder().decode(
-      Answer.self, from: Data(waits.json(at: later.advanced(by: .seconds(1)))))
-    #expect(answer.count == 150)
   }
 }

@@ -156,7 +156,8 @@ import TestSupport
   /// would find no room.
   @Test func `a file system that hangs holds up no request but those that need its credentials`() async throws
   {
-    let (hangs, readings) = (Atomic(false), Atomic(0))
+    let hangs = Atomic(false)
+    let readings = Atomic(0)
     let (isReading, release, isRead) = (Gate(), Gate(), Gate())
     defer { release.open() }
     let registry = Registry()

@@ -217,7 +217,8 @@ import TestSupport
     let begun = EventQueue<Void>()
     let end = Gate()
     defer { end.open() }
-    let (running, most) = (Atomic(0), Atomic(0))
+    let running = Atomic(0)
+    let most = Atomic(0)
     let route = EndpointRoute.onThreads("/blocked") { _ in
       most.max(running.add(1, ordering: .relaxed).newValue, ordering: .relaxed)
       begun.send()
