@@ -206,8 +206,8 @@ public final class Tap: Sendable {
   /// Records requests that the app makes without a URLSession, in the same metrics and the same log.
   public var outbound: OutboundRequests { recorder.outbound }
 
-  /// The requests of both directions that have not ended, the oldest first: for a check of the app's that fails
-  /// while requests wait for too long, and for tests.
+  /// The requests of both directions that have not ended, the oldest first: for a check that fails while
+  /// requests wait for too long, and for tests.
   ///
   /// ```swift
   /// let waiting = tap.activeRequests(olderThan: .seconds(60))

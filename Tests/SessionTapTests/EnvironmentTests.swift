@@ -67,7 +67,7 @@ import TestSupport
     let (address, rotation) = (configuration.endpoint?.address, configuration.logging.rotation)
     let access = configuration.endpoint?.access
     let settings: [(name: String, value: String?, usual: String?)] = [
-      ("host ", address?.host, "127.0.0.1"), ("port ", address?.port.map { "\($0)" }, "9464"),
+      ("host ", address?.host, "127.0.0.1"), ("port ", address.map { "\($0.port)" }, "9464"),
       ("service ", configuration.target["service_name"], nil),
       (
         "methods ", configuration.knownMethods.joined(separator: "+"),
