@@ -148,7 +148,7 @@ import TestSupport
 
   @Test func `the article has each route of a tap`() throws {
     let paths = try #require(Tap(.test { $0.servesLog = true }).endpoint?.paths)
-    #expect(paths.count == 10)
+    #expect(paths.count == 9)
     let rows = try Repository.article("MetricsAndLimits").split(separator: "\n").filter {
       $0.hasPrefix("| `/")
     }
