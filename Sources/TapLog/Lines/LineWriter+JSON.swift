@@ -99,6 +99,11 @@ extension LineWriter {
     // What is before `start` is written. Nearly all text of a line is plain, and is copied as a whole.
     var (start, index) = (0, 0)
     while index < count {
+      let byte = bytes[index]
+      if byte >= 0x20, byte < 0x7F, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
+        index += 1
+        continue
+      }
       let length = Self.lengthToEscape(bytes[index..<count])
       if length > 0 {
         append(UnsafeBufferPointer(rebasing: bytes[start..<index]))
@@ -111,12 +116,11 @@ extension LineWriter {
     if count < bytes.count { append("…") }
   }
 
-  /// The length of a first character that is to be escaped, and 0 for any other one.
-  @inline(__always)
+  /// The length of a first character that is to be escaped, and 0 for another one. It is not plain ASCII.
   private static func lengthToEscape(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Int {
     let start = bytes.startIndex
     switch bytes[start] {
-    case 0x00..<0x20, UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x7F: return 1
+    case 0x00..<0x80: return 1
     // U+0080 to U+009F are C2 80 to C2 9F, U+2028 and U+2029 are E2 80 A8 and E2 80 A9.
     case 0xC2 where bytes.count > 1 && bytes[start + 1] < 0xA0: return 2
     case 0xE2 where bytes.count > 2 && bytes[start + 1] == 0x80 && bytes[start + 2] & 0xFE == 0xA8: return 3
