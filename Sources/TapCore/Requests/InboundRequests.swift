@@ -61,10 +61,8 @@ extension InboundRequests {
   ///
   /// The parameters up to `headers` are those of
   /// ``begin(method:path:scheme:traceparent:clientAddress:fields:headers:)``.
+  /// The operation runs on the actor `isolation`, by default the caller's.
   ///
-  /// - Parameters:
-  ///   - isolation: The actor that the operation runs on: by default the caller's.
-  ///   - operation: Serves the request, and ends it.
   /// - Returns: The result of the operation. Its errors are rethrown.
   public func withRequest<Result>(
     method: String, path: String, scheme: String? = nil, traceparent: String? = nil,

@@ -54,10 +54,8 @@ extension OutboundRequests {
   ///
   /// The parameters up to `headers` are those of
   /// ``begin(client:method:url:urlTemplate:trace:fields:headers:)``.
+  /// The operation runs on the actor `isolation`, by default the caller's.
   ///
-  /// - Parameters:
-  ///   - isolation: The actor that the operation runs on: by default the caller's.
-  ///   - operation: Makes the request, and ends it.
   /// - Returns: The result of the operation. Its errors are rethrown.
   public func withRequest<Result>(
     client: String, method: String, url: String, urlTemplate: String? = nil,
