@@ -60,7 +60,7 @@ class Commands:
         if words[0] == "swift":
             return _check(" ".join(words[:2]) in self.ci, f"no step of CI runs {command}")
         if command == "dashboards/run":
-            return self._runs(f"SESSION_TAP={self._product('session-tap')} {command}", self.root, lambda said, _: "the demo" in said)
+            return self._runs(f"SESSION_TAP={self._product('session-tap')} {command}", self.root, lambda said, _: "the page" in said)
         if words[0] == "dashboards/simulate-fleet":
             # A small fleet: the last options count.
             said = self._run(f"SESSION_TAP={self._product('session-tap')} {command} --targets 3 --seconds 20 --demo-seconds 5")
