@@ -34,9 +34,6 @@ extension Tap {
     /// Whether the tap exposes the metrics of the process, `process_*`. Switch it off if the app registers
     /// its own.
     public var exposesProcess = true
-    /// Whether OpenMetrics has a sample `_created`, when it began, for each counter and histogram. `false` by
-    /// default, because servers store each as a series of its own.
-    public var exposesCreatedSamples = false
     /// The service and its attributes: `target_info`, and `service.name` and `service.version` in the log,
     /// unless ``logging`` has these fields. Empty unless the environment sets it.
     public var target = TargetInfo(serviceName: nil, resourceAttributes: nil)
@@ -164,8 +161,7 @@ extension Tap.Configuration {
     } else {
       further.append(.waits(PageWaits(recorder)))
     }
-    return try Endpoint(
-      configuration: endpoint, registry: registry, createdSamples: exposesCreatedSamples, further: further)
+    return try Endpoint(configuration: endpoint, registry: registry, further: further)
   }
 }
 

@@ -31,21 +31,18 @@ public final class Endpoint: Sendable {
   /// - Parameters:
   ///   - configuration: the address, the access and the limits. It is checked at the start.
   ///   - registry: what `/metrics` serves. The endpoint registers its own metrics in it.
-  ///   - createdSamples: whether OpenMetrics has a sample `_created`, the time when a series began, for each
-  ///     counter and histogram. Servers store each as a series of its own.
   /// - Throws: `RegistryError` if a name of the endpoint's metrics is taken by something else.
   public convenience init(
-    configuration: Configuration = Configuration(), registry: Registry, createdSamples: Bool = false
+    configuration: Configuration = Configuration(), registry: Registry
   ) throws(RegistryError) {
-    try self.init(
-      configuration: configuration, registry: registry, createdSamples: createdSamples, further: [])
+    try self.init(configuration: configuration, registry: registry, further: [])
   }
 
   /// - Parameter further: routes beside those of every endpoint.
   package convenience init(
-    configuration: Configuration, registry: Registry, createdSamples: Bool, further: [EndpointRoute]
+    configuration: Configuration, registry: Registry, further: [EndpointRoute]
   ) throws(RegistryError) {
-    let metrics = try EndpointRoute.metrics(of: registry, createdSamples: createdSamples)
+    let metrics = try EndpointRoute.metrics(of: registry)
     self.init(configuration: configuration, routes: [metrics, .liveness()] + further)
     try registry.register(overdue)
   }

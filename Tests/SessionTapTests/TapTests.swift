@@ -163,15 +163,6 @@ import TestSupport
     }
   }
 
-  @Test(arguments: [true, false])
-  func `OpenMetrics tells when series began only if asked`(isWanted: Bool) async throws {
-    let tap = try Tap.start(.test { $0.exposesCreatedSamples = isWanted })
-    let text = try await tap.get("/metrics", fields: "Accept: application/openmetrics-text\r\n")
-    #expect(text.hasSuffix("# EOF\n"))
-    #expect(text.contains("_created") == isWanted)
-    await tap.shutdown()
-  }
-
   @Test func `a misspelt template of paths is an error that shows a right one`() throws {
     let requests = Tap.Configuration.test { $0.outbound.pathTemplates = ["/users/:id"] }
     let inbound = Tap.Configuration.test { $0.inbound.pathTemplates = ["/users/<id>"] }

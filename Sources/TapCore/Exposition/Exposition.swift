@@ -13,29 +13,27 @@ public struct Exposition: Sendable {
 
   /// - Parameters:
   ///   - names: Of families or of their samples, to which the exposition is limited; `nil` for all.
-  ///   - createdSamples: Whether OpenMetrics has `_created` samples.
   ///   - isCompressed: Whether the body is in gzip format, if the system can. It is compressed while it is
   ///     written, and never there as a whole.
   init(
     of families: [GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil,
-    createdSamples: Bool = false, isCompressed: Bool = false
+    isCompressed: Bool = false
   ) {
     self.format = format
-    let compressed = isCompressed ? Self.compressed(families, in: format, names, createdSamples) : nil
+    let compressed = isCompressed ? Self.compressed(families, in: format, names) : nil
     contentEncoding = compressed == nil ? nil : "gzip"
-    if let compressed {
-      body = compressed
-    } else {
-      var whole: [UInt8] = []
-      _ = Self.write(families, in: format, names, createdSamples, pieceLength: .max) {
-        whole = $0; return true
+    var whole: [UInt8] = []
+    if compressed == nil {
+      _ = Self.write(families, in: format, names, pieceLength: .max) { piece in
+        whole = piece
+        return true
       }
-      body = whole
     }
+    body = compressed ?? whole
   }
 
   private static func compressed(
-    _ families: [GatheredFamily], in format: ExpositionFormat, _ names: Set<String>?, _ createdSamples: Bool
+    _ families: [GatheredFamily], in format: ExpositionFormat, _ names: Set<String>?
   ) -> [UInt8]? {
     guard let gzip = Gzip.system, let compressor = Gzip.Compressor(gzip) else { return nil }
     var body: [UInt8] = []
@@ -43,7 +41,7 @@ public struct Exposition: Sendable {
       body += bytes
       return true
     }
-    let isWritten = write(families, in: format, names, createdSamples, pieceLength: pieceLength) {
+    let isWritten = write(families, in: format, names, pieceLength: pieceLength) {
       $0.withUnsafeBytes { compressor.write($0, to: append) }
     }
     return isWritten && compressor.finish(to: append) ? body : nil
@@ -56,7 +54,7 @@ public struct Exposition: Sendable {
   /// protobuf, a family. `false` as soon as `output` returns it.
   static func write(
     _ families: [GatheredFamily], in format: ExpositionFormat, _ names: Set<String>? = nil,
-    _ createdSamples: Bool = false, pieceLength: Int, to output: ([UInt8]) -> Bool
+    pieceLength: Int, to output: ([UInt8]) -> Bool
   ) -> Bool {
     func write(by writer: some ExpositionWriter) -> Bool {
       var writer = writer
@@ -72,8 +70,7 @@ public struct Exposition: Sendable {
       return output(writer.bytes)
     }
     return format == .protobuf
-      ? write(by: ProtobufWriter())
-      : write(by: TextWriter(format, createdSamples: createdSamples, isWhole: pieceLength == .max))
+      ? write(by: ProtobufWriter()) : write(by: TextWriter(format, isWhole: pieceLength == .max))
   }
 }
 
@@ -81,7 +78,7 @@ public struct Exposition: Sendable {
 public enum ExpositionFormat: String, Sendable, Hashable, CaseIterable {
   /// The Prometheus text format, version 0.0.4.
   case text
-  /// OpenMetrics 1.0: text with units, exemplars and, if asked for, the time when each series began.
+  /// OpenMetrics 1.0: text with units and exemplars.
   case openMetrics = "openmetrics"
   /// Prometheus's protocol buffers, delimited: the only format with native histograms.
   case protobuf
@@ -105,6 +102,6 @@ protocol ExpositionWriter {
   mutating func begin(_ family: FamilyDescriptor, seriesCount: Int)
   /// A sample of a counter, which may say since when it counts, a gauge or an info.
   mutating func number(_ value: Double, labels: RenderedLabels, created: Timestamp?)
-  mutating func histogram(_ values: ValueHistogram, labels: RenderedLabels, created: Timestamp)
+  mutating func histogram(_ values: ValueHistogram, labels: RenderedLabels, created: Timestamp?)
   mutating func finish()
 }

@@ -20,13 +20,14 @@ struct ProtobufWriter: ExpositionWriter {
   }
 
   mutating func number(_ value: Double, labels: RenderedLabels, created: Timestamp?) {
+    let created = isCounter ? created : nil
     append(field: isCounter ? 3 : 2, labels) { number in
       number.append(double: value, field: 1)
       if let created { number.append(time: created, field: 3) }
     }
   }
 
-  mutating func histogram(_ values: ValueHistogram, labels: RenderedLabels, created: Timestamp) {
+  mutating func histogram(_ values: ValueHistogram, labels: RenderedLabels, created: Timestamp?) {
     append(field: 7, labels) { message in
       message.append(unsigned: values.count, field: 1)
       message.append(double: values.sum, field: 2)
@@ -36,7 +37,7 @@ struct ProtobufWriter: ExpositionWriter {
       message.append(unsigned: values.native.zeroCount, field: 7)
       message.append(NativeSpans(values.native.negative), spanField: 9, deltaField: 10)
       message.append(NativeSpans(values.native.positive), spanField: 12, deltaField: 13)
-      message.append(time: created, field: 15)
+      if let created { message.append(time: created, field: 15) }
     }
   }
 

@@ -14,7 +14,6 @@ package final class ScrapeHandler: Sendable {
   package typealias Perform = @Sendable (@escaping @Sendable () -> Void) throws -> Void
 
   private let registry: Registry
-  private let createdSamples: Bool
   private let perform: Perform
   private let state = Mutex(State())
 
@@ -32,9 +31,8 @@ package final class ScrapeHandler: Sendable {
     let names: Set<String>?
   }
 
-  /// - Parameter createdSamples: Whether OpenMetrics has `_created` samples.
-  package init(registry: Registry, createdSamples: Bool = false, perform: @escaping Perform) {
-    (self.registry, self.createdSamples, self.perform) = (registry, createdSamples, perform)
+  package init(registry: Registry, perform: @escaping Perform) {
+    (self.registry, self.perform) = (registry, perform)
   }
 
   /// Answers one scrape, by the headers of these names, with the families that have these names, or samples
@@ -72,8 +70,7 @@ package final class ScrapeHandler: Sendable {
       // One form after the other, so that each body is the receivers' alone before the next one is made.
       for (form, scrapes) in Dictionary(grouping: waiting, by: { $0.form() }) {
         let answer = Exposition(
-          of: families, in: form.format, names: form.names, createdSamples: createdSamples,
-          isCompressed: form.prefersGzip)
+          of: families, in: form.format, names: form.names, isCompressed: form.prefersGzip)
         for scrape in scrapes { scrape.completion(answer) }
       }
     }

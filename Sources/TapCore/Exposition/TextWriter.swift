@@ -1,14 +1,12 @@
 /// Writes the Prometheus text format 0.0.4 and OpenMetrics 1.0.
 ///
 /// The formats have the same sample lines. They differ in the header of a family, and in what only
-/// OpenMetrics has: units, exemplars, an end and, if asked for, the time when each series began.
+/// OpenMetrics has: units, exemplars and an end.
 struct TextWriter: ExpositionWriter {
   var bytes: [UInt8] = []
   private let isOpenMetrics: Bool
-  private let writesCreated: Bool
-  /// What the samples of the family begin with, and the times when its series began.
+  /// What the samples of the family begin with.
   private var name: [UInt8] = []
-  private var createdName: [UInt8]?
   /// The lines of the histogram that is written and, behind them, of earlier ones: in one memory for all of
   /// them.
   private var lines: [UInt8] = []
@@ -16,17 +14,13 @@ struct TextWriter: ExpositionWriter {
   private let isWhole: Bool
   private var newSeriesCount = 0
 
-  init(_ format: ExpositionFormat, createdSamples: Bool, isWhole: Bool) {
-    self.isWhole = isWhole
-    isOpenMetrics = format == .openMetrics
-    writesCreated = isOpenMetrics && createdSamples
+  init(_ format: ExpositionFormat, isWhole: Bool) {
+    (isOpenMetrics, self.isWhole) = (format == .openMetrics, isWhole)
   }
 
   mutating func begin(_ family: FamilyDescriptor, seriesCount: Int) {
     if isWhole { newSeriesCount = seriesCount }
     name = Array(family.name.utf8)
-    // OpenMetrics 1.0, "Unknown": such a metric has one sample.
-    createdName = family.type == .legacyCounter ? nil : Array((family.baseName + "_created").utf8)
     if isOpenMetrics {
       bytes += "# TYPE \(family.baseName) \(family.type.rawValue)\n".utf8
       if let unit = family.unit { bytes += "# UNIT \(family.baseName) \(unit)\n".utf8 }
@@ -48,17 +42,14 @@ struct TextWriter: ExpositionWriter {
     if help.isEmpty { return }
     bytes += "# HELP \(name) ".utf8
     bytes.append(escaping: help.utf8, quotes: isOpenMetrics)
-    bytes.append(UInt8(ascii: "\n"))
+    bytes.append(.lineFeed)
   }
 
   mutating func number(_ value: Double, labels: RenderedLabels, created: Timestamp?) {
-    append(name, "", labels, FloatText.value(value))
-    if writesCreated, let created, let createdName {
-      append(createdName, "", labels, FloatText.seconds(created))
-    }
+    append("", labels, FloatText.value(value))
   }
 
-  mutating func histogram(_ values: ValueHistogram, labels: RenderedLabels, created: Timestamp) {
+  mutating func histogram(_ values: ValueHistogram, labels: RenderedLabels, created: Timestamp?) {
     let layout = values.layout
     let exemplars = isOpenMetrics ? values.exemplars.map { $0.map(Self.text) ?? [] } : []
     // OpenMetrics takes the sum for a counter, which values below 0 would make go down ("Histogram"): neither
@@ -91,10 +82,9 @@ struct TextWriter: ExpositionWriter {
     let start = bytes.count
     bytes += lines[..<length]
     if hasSum {
-      append(name, "_sum", labels, FloatText.value(values.sum))
-      append(name, "_count", labels, String(total))
+      append("_sum", labels, FloatText.value(values.sum))
+      append("_count", labels, String(total))
     }
-    if writesCreated, let createdName { append(createdName, "", labels, FloatText.seconds(created)) }
     reserve(bytes.count - start)
   }
 
@@ -115,19 +105,17 @@ struct TextWriter: ExpositionWriter {
   }
 
   /// One line: `name{labels} value`.
-  private mutating func append(
-    _ name: [UInt8], _ suffix: StaticString, _ labels: RenderedLabels, _ value: String
-  ) {
+  private mutating func append(_ suffix: StaticString, _ labels: RenderedLabels, _ value: String) {
     bytes += name
-    bytes.append(contentsOf: UnsafeBufferPointer(start: suffix.utf8Start, count: suffix.utf8CodeUnitCount))
+    bytes += UnsafeBufferPointer(start: suffix.utf8Start, count: suffix.utf8CodeUnitCount)
     if !labels.bytes.isEmpty {
       bytes.append(UInt8(ascii: "{"))
       bytes += labels.bytes
       bytes.append(UInt8(ascii: "}"))
     }
-    bytes.append(UInt8(ascii: " "))
+    bytes.append(.space)
     bytes += value.utf8
-    bytes.append(UInt8(ascii: "\n"))
+    bytes.append(.lineFeed)
   }
 
   mutating func finish() {
@@ -184,7 +172,7 @@ extension [UInt8] {
   mutating func append(escaping text: some Sequence<UInt8>, quotes: Bool = true) {
     for byte in text {
       switch byte {
-      case UInt8(ascii: "\n"): self += [UInt8(ascii: "\\"), UInt8(ascii: "n")]
+      case .lineFeed: self += [UInt8(ascii: "\\"), UInt8(ascii: "n")]
       case UInt8(ascii: "\"") where !quotes: append(byte)
       case UInt8(ascii: "\\"), UInt8(ascii: "\""): self += [UInt8(ascii: "\\"), byte]
       default: append(byte)

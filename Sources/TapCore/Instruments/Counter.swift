@@ -33,6 +33,6 @@ extension Registry {
 
     var activity: UInt64 { value.bitPattern }
 
-    func content(of column: Int) -> GatheredFamily.Content? { .number(value, isSinceCreation: true) }
+    func content(of column: Int) -> GatheredFamily.Content? { .number(value) }
   }
 }

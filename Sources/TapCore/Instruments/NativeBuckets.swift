@@ -18,11 +18,7 @@ struct NativeBuckets: Sendable, Hashable {
   /// Counts one finite value whose bucket at the finest schema was found before.
   @inline(__always)
   mutating func record(_ value: Double, bucket: Int) {
-    if value > NativeScale.zeroThreshold,
-      positive.incrementFast(bucket &>> coarseness)
-    {
-      return
-    }
+    if value > NativeScale.zeroThreshold, positive.incrementFast(bucket &>> coarseness) { return }
     recordSlowly(value, bucket: bucket)
   }
 
@@ -37,9 +33,9 @@ struct NativeBuckets: Sendable, Hashable {
     }
   }
 
-  var isEmpty: Bool {
-    zeroCount == 0 && positive.populatedCount == 0 && negative.populatedCount == 0
-  }
+  var isEmpty: Bool { zeroCount == 0 && populatedCount == 0 }
+
+  private var populatedCount: Int { positive.populatedCount + negative.populatedCount }
 
   @inline(never)
   private mutating func recordSlowly(_ value: Double, bucket: Int) {
@@ -51,52 +47,43 @@ struct NativeBuckets: Sendable, Hashable {
   }
 
   /// Adds to a bucket of a schema that is at least as fine as the own.
-  private mutating func add(
-    _ amount: UInt64, to bucket: Int, of fine: Int, isNegative: Bool = false
-  ) {
+  private mutating func add(_ amount: UInt64, to bucket: Int, of fine: Int, isNegative: Bool = false) {
     func add() -> Bool {
       let bucket = bucket >> (fine - schema)
       return isNegative ? negative.add(amount, to: bucket) : positive.add(amount, to: bucket)
     }
     // The coarsest schema has 72 buckets a side between the zero bucket and the largest value: it always
     // fits.
-    while !add(), schema > NativeScale.schemas.lowerBound { halve() }
-    while positive.populatedCount + negative.populatedCount > Self.maximumCount,
-      schema > NativeScale.schemas.lowerBound
-    {
-      halve()
-    }
+    while !add(), halve() {}
+    while populatedCount > Self.maximumCount, halve() {}
   }
 
   func quantile(_ quantile: Double) -> Double? {
     guard (0...1).contains(quantile), !isEmpty else { return nil }
-    /// The magnitude above a share of the values in a bucket.
-    func magnitude(_ share: Double, in bucket: Int) -> Double {
-      let lower = NativeScale.upperBound(of: bucket - 1, schema: schema)
-      let upper = NativeScale.upperBound(of: bucket, schema: schema)
-      return lower * System.power(upper / lower, min(max(0, share), 1))
-    }
-    let (negative, positive) = (negative.entries, positive.entries)
-    var rank = quantile * Double((negative + positive).reduce(zeroCount) { $0 + $1.count })
-    for entry in negative.reversed() {
-      if rank <= Double(entry.count) {
-        return -magnitude(1 - rank / Double(entry.count), in: entry.bucket)
+    func bound(_ bucket: Int) -> Double { NativeScale.upperBound(of: bucket, schema: schema) }
+    // From the least value to the greatest: how many values lie between two bounds of one sign.
+    let buckets: [(count: UInt64, from: Double, to: Double)] =
+      negative.entries.reversed().map { ($0.count, -bound($0.bucket), -bound($0.bucket - 1)) }
+      + (zeroCount > 0 ? [(zeroCount, 0, 0)] : [])
+      + positive.entries.map { ($0.count, bound($0.bucket - 1), bound($0.bucket)) }
+    var rank = quantile * Double(buckets.reduce(0) { $0 + $1.count })
+    for (count, from, to) in buckets {
+      if rank <= Double(count) {
+        return from == to ? from : from * System.power(to / from, max(0, rank / Double(count)))
       }
-      rank -= Double(entry.count)
+      rank -= Double(count)
     }
-    if zeroCount > 0, rank <= Double(zeroCount) { return 0 }
-    rank -= Double(zeroCount)
-    for entry in positive {
-      if rank <= Double(entry.count) { return magnitude(rank / Double(entry.count), in: entry.bucket) }
-      rank -= Double(entry.count)
-    }
-    return positive.last.map { NativeScale.upperBound(of: $0.bucket, schema: schema) }
+    return buckets.last?.to
   }
 
-  private mutating func halve() {
+  /// `false`, with nothing done, at the coarsest resolution.
+  @discardableResult
+  private mutating func halve() -> Bool {
+    guard schema > NativeScale.schemas.lowerBound else { return false }
     coarseness += 1
     positive = positive.halved
     negative = negative.halved
+    return true
   }
 }
 

@@ -26,7 +26,8 @@ struct FamilyDescriptor: Sendable, Hashable {
     }
   }
 
-  /// Every name that the family takes in any format. No two families may share one.
+  /// Every name that the family takes in any format. No two families may share one. `_created` is the
+  /// family's in OpenMetrics, whether it is written or not: a reader refuses another family of that name.
   var claims: [String] {
     switch type {
     case .counter: [baseName, name, baseName + "_created"]
@@ -40,5 +41,23 @@ struct FamilyDescriptor: Sendable, Hashable {
 extension String {
   fileprivate func dropping(suffix: String) -> String {
     hasSuffix(suffix) && utf8.count > suffix.utf8.count ? String(dropLast(suffix.count)) : self
+  }
+}
+
+enum MetricType: String, Sendable, Hashable, CaseIterable {
+  case counter, gauge, histogram
+  /// Text 0.0.4 and protobuf have no such type and call it a gauge.
+  case info
+  /// A counter whose name may lack `_total`. OpenMetrics, which has no such counter, calls it `unknown`.
+  case legacyCounter = "unknown"
+
+  /// Whether a sample may have this value: a counter's is never below 0 and never "not a number", an info's
+  /// is always 1 (OpenMetrics 1.0, "Counter" and "Info").
+  func accepts(_ value: Double) -> Bool {
+    switch self {
+    case .counter, .legacyCounter: value >= 0
+    case .info: value == 1
+    case .gauge, .histogram: true
+    }
   }
 }

@@ -2,8 +2,7 @@
 /// just before it is written, so that a scrape of any size holds one snapshot at a time.
 struct GatheredFamily: Sendable {
   enum Content: Sendable {
-    /// A value, and whether it has been counted since the series was made.
-    case number(Double, isSinceCreation: Bool = false)
+    case number(Double)
     case instrument(Registry.Histogram)
     case histogram(ValueHistogram)
     /// A value that the app computes when it is written. No lock is held then: it may use the registry.
@@ -18,7 +17,8 @@ struct GatheredFamily: Sendable {
   /// By label values, no label set twice.
   private let series: [Series]
 
-  typealias Series = (labels: RenderedLabels, created: Timestamp, content: Content)
+  /// Since when a series counts is not known of one whose values come from elsewhere.
+  typealias Series = (labels: RenderedLabels, created: Timestamp?, content: Content)
 
   init(_ descriptor: FamilyDescriptor, overflowCount: UInt64?, droppedCount: UInt64, series: [Series]) {
     (self.descriptor, self.overflowCount, self.series) = (descriptor, overflowCount, series)
@@ -28,9 +28,8 @@ struct GatheredFamily: Sendable {
   /// Of samples with equal labels, the first stays.
   init(_ descriptor: FamilyDescriptor, samples: [MetricFamily.Sample]) {
     var seen: Set<RenderedLabels> = []
-    let created = Timestamp(nanosecondsSinceEpoch: 0)
-    let series = samples.map { (RenderedLabels($0.labels.pairs), created, Content.number($0.value)) }
-      .filter { seen.insert($0.0).inserted }.sorted { $0.0 < $1.0 }
+    let series: [Series] = samples.map { (RenderedLabels($0.labels.pairs), nil, .number($0.value)) }
+      .filter { seen.insert($0.labels).inserted }.sorted { $0.labels < $1.labels }
     self.init(descriptor, overflowCount: nil, droppedCount: 0, series: series)
   }
 
@@ -46,8 +45,7 @@ struct GatheredFamily: Sendable {
       if !hasBegun { writer.begin(descriptor, seriesCount: series.count) }
       hasBegun = true
       switch content {
-      case .number(let value, let isSinceCreation):
-        writer.number(value, labels: labels, created: isSinceCreation ? created : nil)
+      case .number(let value): writer.number(value, labels: labels, created: created)
       case .histogram(let histogram): writer.histogram(histogram, labels: labels, created: created)
       case .instrument, .callback: break
       }
@@ -65,7 +63,7 @@ struct GatheredFamily: Sendable {
       guard labels.allSatisfy({ pairs[$0, default: []] == $1 }) else { return true }
       let value: Double? =
         switch (content, suffix) {
-        case (.number(let value, _), ""): value
+        case (.number(let value), ""): value
         case (.histogram(let histogram), "_count"): Double(histogram.count)
         case (.histogram(let histogram), "_sum"): histogram.sum
         default: nil
@@ -81,11 +79,11 @@ struct GatheredFamily: Sendable {
   private func forEachSeries(_ body: (Series) -> Bool) -> Bool {
     for var series in series {
       switch series.content {
-      case .callback(let value): series.content = .number(value())
+      case .callback(let value): (series.created, series.content) = (nil, .number(value()))
       case .instrument(let histogram): series.content = .histogram(histogram.snapshot)
       case .number, .histogram: break
       }
-      if case .number(let value, _) = series.content, !descriptor.type.accepts(value) { continue }
+      if case .number(let value) = series.content, !descriptor.type.accepts(value) { continue }
       if !body(series) { return false }
     }
     return true

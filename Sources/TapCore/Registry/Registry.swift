@@ -104,13 +104,8 @@ public final class Registry: Sendable {
   ///   - format: the format.
   ///   - names: limits the exposition to families of these names, or with samples of these names such as
   ///     `x_seconds_count`. `nil` writes all; unknown names are ignored.
-  ///   - createdSamples: whether OpenMetrics has a sample `_created`, the time when a series began, for each
-  ///     counter and histogram. Servers store each as a series of its own. Protobuf has the times in any
-  ///     case.
-  public func exposition(
-    in format: ExpositionFormat, names: Set<String>? = nil, createdSamples: Bool = false
-  ) -> Exposition {
-    Exposition(of: gather(), in: format, names: names, createdSamples: createdSamples)
+  public func exposition(in format: ExpositionFormat, names: Set<String>? = nil) -> Exposition {
+    Exposition(of: gather(), in: format, names: names)
   }
 
   /// Writes all metrics in pieces, as a scrape that is compressed does: the whole text is never in memory.
@@ -160,3 +155,15 @@ public final class Registry: Sendable {
   /// Removes all series of a metric. Its name stays taken.
   public func removeAllSeries(of name: String) { _ = state.withLock { $0.byName[name] }?.remove(nil) }
 }
+
+/// Whatever a registry asks for metrics.
+protocol MetricSource: Sendable {
+  /// The families that the source gives, always the same.
+  var descriptors: [FamilyDescriptor] { get }
+  /// The families as they are now; series that have been idle for too long are dropped on the way.
+  func gather(at now: Instant) -> [GatheredFamily]
+  /// Removes the series with these labels, or all. A source of other metrics keeps them.
+  func remove(_ labels: RenderedLabels?) -> Bool
+}
+
+extension MetricSource { func remove(_ labels: RenderedLabels?) -> Bool { false } }

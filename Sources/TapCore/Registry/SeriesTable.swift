@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The series of metrics that share their labels: a row of values for each label set, found by key and by
 /// labels, listed in order, bounded in number. Kept under a lock by its owner.
 struct SeriesTable<Key: Hashable & Sendable, Row: Sendable> {
@@ -249,4 +251,13 @@ extension Series where Row: SeriesRow {
     }
     return now.nanoseconds - idleSince.nanoseconds >= expiry
   }
+}
+
+/// Counts the values that the instruments of a family drop, exposed as `session_tap_dropped_values_total`.
+final class DroppedValues: Sendable {
+  private let counter = Atomic<UInt64>(0)
+
+  func increment() { counter.wrappingAdd(1, ordering: .relaxed) }
+
+  var count: UInt64 { counter.load(ordering: .relaxed) }
 }

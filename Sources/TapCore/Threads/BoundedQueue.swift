@@ -40,41 +40,34 @@ package struct QueueTurn {
   package var isDone = true
 }
 
-private struct QueueState {
-  /// Elements that were ever added, and how many of them are done. The close counts as one.
-  var added: UInt64 = 0
-  var done: UInt64 = 0
-  /// Elements up to here are asked to be flushed.
-  var flushTarget: UInt64 = 0
-  var dropped: UInt64 = 0
-  var isClosed = false
-  var isAbandoned = false
-}
-
-/// The batch that is processed, or was last.
-private struct QueueBatch {
-  /// Elements that were added before it was taken.
-  var taken: UInt64 = 0
-  var isLast = false
-  /// The last batch has been processed.
-  var isOver = false
-}
-
 /// A bounded queue between the threads that add elements and the one that processes them, batch by batch.
 ///
 /// There are two buffers: elements go into one while the other is processed, and they are swapped under a
 /// lock. Nothing is processed under that lock, so no thread that adds waits for one that processes.
-///
-/// The buffers are not inside the locks that guard them: a `Mutex` of a generic type looks its metadata up
-/// three times at each use. The runtime's check for exclusive access is off, since the locks ensure it.
 package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob, FlushedAtExit {
-  private let state = Mutex(QueueState())
-  /// Guarded by `state`.
-  @exclusivity(unchecked) private nonisolated(unsafe) var waiting = Buffer()
+  private struct State {
+    var waiting = Buffer()
+    /// Elements that were ever added, and how many of them are done. The close counts as one.
+    var added: UInt64 = 0
+    var done: UInt64 = 0
+    /// Elements up to here are asked to be flushed.
+    var flushTarget: UInt64 = 0
+    var dropped: UInt64 = 0
+    var isClosed = false
+    var isAbandoned = false
+  }
+
+  /// What is processed, or was last.
+  private struct Batch {
+    var elements = Buffer()
+    /// Elements that were added before it was taken.
+    var taken: UInt64 = 0
+    var isLast = false
+  }
+
+  private let state = Mutex(State())
   /// Held while a batch is processed, so that batches do not overtake each other.
-  private let current = Mutex(QueueBatch())
-  /// Guarded by `current`.
-  @exclusivity(unchecked) private nonisolated(unsafe) var processed = Buffer()
+  private let current = Mutex(Batch())
   private let process: @Sendable (inout Buffer, inout QueueTurn) -> Void
   private let worker = Worker()
   /// Wakes the threads that wait in a flush.
@@ -97,7 +90,7 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
   @discardableResult
   package func add(_ append: (inout Buffer) -> QueueFill) -> QueueFill {
     let fill = state.withLock { state in
-      let fill = state.isClosed ? .closed : append(&waiting)
+      let fill = state.isClosed ? .closed : append(&state.waiting)
       if fill == .full || fill == .closed { state.dropped &+= 1 } else { state.added &+= 1 }
       return fill
     }
@@ -177,23 +170,21 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
   package func run(at now: Instant) -> Instant {
     guard thread.load(ordering: .relaxed) != BackgroundThread.current else { return .never }
     return current.withLock { batch in
-      if batch.isOver { return .never }
+      let isNew = batch.elements.isEmpty
+      // The last one is over.
+      if batch.isLast, isNew { return .never }
       thread.store(BackgroundThread.current, ordering: .relaxed)
       defer { thread.store(0, ordering: .relaxed) }
-      let isNew = processed.isEmpty
       var turn = state.withLock { state in
         if isNew {
-          swap(&waiting, &processed)
+          swap(&state.waiting, &batch.elements)
           (batch.taken, batch.isLast) = (state.added, state.isClosed)
         }
         return QueueTurn(isNew: isNew, isFlush: state.flushTarget > state.done, isLast: batch.isLast)
       }
-      process(&processed, &turn)
-      guard processed.isEmpty else { return turn.next }
-      if turn.isLast {
-        batch.isOver = true
-        worker.end()
-      }
+      process(&batch.elements, &turn)
+      guard batch.elements.isEmpty else { return turn.next }
+      if turn.isLast { worker.end() }
       if turn.isDone {
         state.withLock { if !$0.isAbandoned { $0.done = batch.taken } }
         progress.signal()

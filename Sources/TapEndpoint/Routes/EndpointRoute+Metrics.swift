@@ -8,15 +8,11 @@ extension EndpointRoute {
   /// that arrive together share one gathering. The route records itself in the registry:
   /// `session_tap_scrapes_total`, `session_tap_scrape_duration_seconds` and `session_tap_scrapes_in_flight`.
   ///
-  /// - Parameter createdSamples: whether OpenMetrics has a sample `_created`, the time when a series began,
-  ///   for each counter and histogram.
   /// - Throws: `RegistryError` if one of these names is taken by something else.
-  package static func metrics(
-    of registry: Registry, createdSamples: Bool = false
-  ) throws(RegistryError) -> EndpointRoute {
+  package static func metrics(of registry: Registry) throws(RegistryError) -> EndpointRoute {
     let scrapes = try ScrapeMetrics(registry)
     let thread = HandlerThreads(limit: 1)
-    let handler = ScrapeHandler(registry: registry, createdSamples: createdSamples, perform: thread.perform)
+    let handler = ScrapeHandler(registry: registry, perform: thread.perform)
     let scrape = Handler.deferred { request, complete in
       handler.scrape(
         accept: request.headers.combined("Accept"),

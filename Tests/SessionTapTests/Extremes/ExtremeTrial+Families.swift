@@ -73,7 +73,7 @@ extension ExtremeTrial {
         let format = $0.tap.registry.exposition(accept: $1).format
         try $0.expect(format == .text, "the format is \(format)")
       }
-      + use("Registry.exposition(in:names:createdSamples:)") {
+      + use("Registry.exposition(in:names:)") {
         _ = $0.tap.registry.exposition(in: .openMetrics, names: $1)
       }
       + use("Registry.value(of:labels:)") { (run, text: String) in

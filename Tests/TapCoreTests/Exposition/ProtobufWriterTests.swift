@@ -21,7 +21,7 @@ struct ProtobufWriterTests {
 
   @Test func `a number is in the field of its type`() throws {
     let labels = #"1:{1:"kind" 2:"a"b"}"#
-    let counter = GatheredFamily.Content.number(3.5, isSinceCreation: true)
+    let counter = GatheredFamily.Content.number(3.5)
     #expect(try message("g", .gauge, .number(-2.5)) == #"1:"g" 3:1 4:{\#(labels) 2:{1:-2.5}}"#)
     #expect(try message("app_info", .info, .number(1)) == #"1:"app_info" 3:1 4:{\#(labels) 2:{1:1.0}}"#)
     for (name, type) in [("a_total", MetricType.counter), ("jobs", .legacyCounter)] {
