@@ -4,7 +4,7 @@ import TestSupport
 
 /// In every format, sums and counts are those that were recorded, and they add up at any moment.
 struct AddUpTests {
-  @Test(arguments: 1...4)
+  @Test(arguments: 1...Extent.of(2, extensive: 4))
   func `protobuf has what was recorded`(seed: Int) throws {
     let start = Timestamp.now
     var random = try RandomRegistry(seed: seed)
@@ -23,12 +23,12 @@ struct AddUpTests {
   }
 
   @Test(arguments: ExpositionFormat.allCases)
-  func `counts add up while eight threads record`(format: ExpositionFormat) throws {
+  func `counts add up while threads record`(format: ExpositionFormat) throws {
     let random = try RandomRegistry(seed: 7)
     let histograms = random.histograms.map(\.histogram)
     let isOver = Atomic<Bool>(false)
     let group = DispatchGroup()
-    for thread in 0..<8 {
+    for thread in 0..<Extent.of(2, extensive: 8) {
       group.enter()
       Thread.detachNewThread {
         var generator = SeededGenerator(seed: thread)
@@ -41,7 +41,7 @@ struct AddUpTests {
       }
     }
     var expositions: [Exposition] = []
-    for _ in 0..<20 { expositions.append(random.registry.exposition(in: format)) }
+    for _ in 0..<Extent.of(4, extensive: 20) { expositions.append(random.registry.exposition(in: format)) }
     isOver.store(true, ordering: .relaxed)
     group.wait()
     expositions.append(random.registry.exposition(in: format))

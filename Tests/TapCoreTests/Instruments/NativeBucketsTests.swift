@@ -21,7 +21,7 @@ struct NativeBucketsTests {
     #expect(buckets.positive.entries == [.init(bucket: -513, count: 1_000)])
   }
 
-  @Test(arguments: 1...6)
+  @Test(arguments: 1...Extent.of(2, extensive: 6))
   func `never has more than 160 buckets`(seed: Int) {
     var generator = SeededGenerator(seed: seed)
     let values = (0..<5_000).map { _ in
@@ -143,18 +143,11 @@ struct NativeBucketsTests {
     let histogram = try Registry().histogram("h", help: "")
     #expect(histogram.quantile(0.5) == nil)
     for value in [-4.0, -4, 0, 0, 1, 4] { histogram.record(value) }
-    #expect(histogram.quantile(0.5) == 0)
-    #expect(histogram.quantile(1.01) == nil)
-    #expect(histogram.quantile(-0.01) == nil)
-    #expect(histogram.quantile(.nan) == nil)
-    let low = try #require(histogram.quantile(0.1))
-    let one = try #require(histogram.quantile(0.75))
-    let high = try #require(histogram.quantile(1))
-    #expect(abs(low + 4) < 0.02)
-    #expect(abs(one - 1) < 0.02)
-    #expect(high == 4)
+    #expect([1.01, -0.01, .nan].map { histogram.quantile($0) } == [nil, nil, nil])
     // The least value is at the far end of its bucket, as the greatest one is.
-    #expect(histogram.quantile(0) == -4)
+    #expect([0, 0.5, 1].map { histogram.quantile($0) } == [-4, 0, 4])
+    let (low, one) = (try #require(histogram.quantile(0.1)), try #require(histogram.quantile(0.75)))
+    #expect(abs(low + 4) < 0.02 && abs(one - 1) < 0.02)
   }
 
   /// The range is so wide that each bucket ends at four times its beginning.
@@ -168,6 +161,47 @@ struct NativeBucketsTests {
     #expect([0, 0.25, 0.375, 0.5, 0.75, 0.875, 1].map { positive.quantile($0) } == up)
     let down: [Double?] = [-greatest, -0x1p1022, -most, -quarter, -1, -0x1p-128, 0, 0]
     #expect([0, 0.125, 0.25, 0.5, 0.625, 0.75, 0.875, 1].map { negative.quantile($0) } == down)
+  }
+}
+
+/// The buckets' numbers and bounds.
+struct NativeScaleTests {
+  private let scale = NativeScale()
+
+  @Test(arguments: NativeScale.schemas)
+  func `a value lies within its bucket`(schema: Int) {
+    var generator = SeededGenerator(seed: schema)
+    let values = (0..<Extent.of(200, extensive: 2_000)).map { _ in
+      Double(
+        sign: .plus, exponent: Int.random(in: -127...1_022, using: &generator),
+        significand: Double.random(in: 1..<2, using: &generator))
+    }
+    let outside = values.filter { value in
+      let bucket = scale.bucket(of: value) >> (8 - schema)
+      // The bounds are rounded: a value next to one may be on either side of it.
+      return NativeScale.upperBound(of: bucket, schema: schema) * (1 + 1e-13) < value
+        || NativeScale.upperBound(of: bucket - 1, schema: schema) * (1 - 1e-13) >= value
+    }
+    #expect(outside == [])
+  }
+
+  @Test func `powers of two are upper bounds`() {
+    let exponents = [-126, -10, -1, 0, 1, 10, 1_023]
+    let values = exponents.map { Double(sign: .plus, exponent: $0, significand: 1) }
+    #expect(values.map { scale.bucket(of: $0) } == exponents.map { $0 * 256 - 1 })
+    #expect(values.map { scale.bucket(of: $0.nextUp) } == exponents.map { $0 * 256 })
+    #expect(exponents.map { NativeScale.upperBound(of: $0 * 256 - 1, schema: 8) } == values)
+  }
+
+  @Test func `a bound within an octave belongs to the bucket below it`() {
+    let bounds = (1..<256).map { System.powerOfTwo(Double($0) / 256) }
+    #expect(bounds.map { scale.bucket(of: $0) } == Array(0..<255))
+    #expect(bounds.map { scale.bucket(of: $0.nextUp) } == Array(1..<256))
+  }
+
+  @Test func `extremes have a bucket`() {
+    #expect(scale.bucket(of: .greatestFiniteMagnitude) == 1_024 * 256 - 1)
+    for value in [0, Double.leastNonzeroMagnitude, .infinity, .nan] { _ = scale.bucket(of: value) }
   }
 }
 

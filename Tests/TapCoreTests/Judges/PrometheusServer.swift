@@ -4,29 +4,22 @@ import TestSupport
 final class PrometheusServer: Sendable {
   private let origin: Origin
   private let process: ChildProcess
-  private let port: Int
   private let folder: TemporaryFolder
   private let scrapes: Watched<(count: Int, last: Exposition?)>
 
   /// Starts to serve the registry and to scrape it.
-  ///
-  /// Prometheus does not report the port that the system chose, so it gets one that was free shortly before;
-  /// if another process takes it meanwhile, the next one is tried.
   static func start(scraping registry: Registry, features: [String]) async throws -> PrometheusServer {
-    var attempts = 0
-    while true {
-      do {
-        let server = try PrometheusServer(scraping: registry, features: features)
-        _ = try await Poll.until(seconds: 30, "a Prometheus that is ready") {
-          try? await server.samples("vector(1)").first
-        }
-        try await server.waitForScrapes(1)
-        return server
-      } catch {
-        attempts += 1
-        if attempts == 3 { throw error }
-      }
+    let server = try PrometheusServer(scraping: registry, features: features)
+    _ = try await Poll.until(seconds: 60, "a Prometheus that is ready") {
+      try? await server.samples("vector(1)").first
     }
+    try await server.waitForScrapes(1)
+    return server
+  }
+
+  /// The port that the system chose, once Prometheus has written it in its log.
+  private var port: Int? {
+    process.output.firstMatch(of: /"Listening on".*address=127\.0\.0\.1:(\d+)\s/).flatMap { Int($0.1) }
   }
 
   private init(scraping registry: Registry, features: [String]) throws {
@@ -49,7 +42,6 @@ final class PrometheusServer: Sendable {
       return [.response(headers: headers, body: scrape.body)]
     }
     self.scrapes = scrapes
-    port = try ClosedPort().port
     folder = try TemporaryFolder()
     let configuration = """
       global: {scrape_interval: 1s, scrape_timeout: 1s}
@@ -61,7 +53,7 @@ final class PrometheusServer: Sendable {
       Tool("prometheus").url,
       [
         "--config.file=\(folder.write(configuration, to: "prometheus.yml"))",
-        "--storage.tsdb.path=\(folder("data"))", "--web.listen-address=127.0.0.1:\(port)",
+        "--storage.tsdb.path=\(folder("data"))", "--web.listen-address=127.0.0.1:0",
       ] + (features.isEmpty ? [] : ["--enable-feature=" + features.joined(separator: ",")]))
   }
 
@@ -131,6 +123,7 @@ final class PrometheusServer: Sendable {
   }
 
   private func samples(_ expression: String) async throws -> [Sample] {
+    guard let port else { throw URLError(.cannotConnectToHost) }
     var components = URLComponents()
     (components.scheme, components.host, components.port) = ("http", "127.0.0.1", port)
     components.path = "/api/v1/query"

@@ -4,7 +4,7 @@ import TestSupport
 
 @Suite(.usesReferenceParser) struct ReferenceParserTests {
   /// What the parser reads is what was recorded, to the last bit.
-  @Test(arguments: 1...4, [ExpositionFormat.text, .openMetrics])
+  @Test(arguments: 1...Extent.of(1, extensive: 4), [ExpositionFormat.text, .openMetrics])
   func `reads back what was recorded`(seed: Int, format: ExpositionFormat) async throws {
     var random = try RandomRegistry(seed: seed)
     random.recordSome()
@@ -16,7 +16,7 @@ import TestSupport
   }
 
   /// The parser leaves out a sample that is there twice: each line has to be one that it read.
-  @Test(arguments: 1...6, [ExpositionFormat.text, .openMetrics])
+  @Test(arguments: 1...Extent.of(1, extensive: 6), [ExpositionFormat.text, .openMetrics])
   func `reads whatever a registry takes`(seed: Int, format: ExpositionFormat) async throws {
     let registry = ClashingFamilies.registry(seed: seed)
     let exposition = registry.exposition(in: format)

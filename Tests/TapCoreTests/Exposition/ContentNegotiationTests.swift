@@ -2,7 +2,7 @@ import Testing
 
 @testable import TapCore
 
-struct NegotiationTests {
+struct ContentNegotiationTests {
   /// What Prometheus 2.42 and 3 send.
   private static let plain =
     "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"

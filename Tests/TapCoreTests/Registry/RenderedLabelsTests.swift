@@ -32,14 +32,4 @@ struct RenderedLabelsTests {
     let rendered = values.map { RenderedLabels([.init(name: "a", value: $0)]) }
     #expect(rendered.shuffled().sorted() == rendered)
   }
-
-  @Test func `a cut key is not kept`() {
-    var table = SeriesTable<String, DroppedValues>(
-      [], SeriesConfiguration(limit: 10), make: DroppedValues.init)
-    func labels(_ value: String) -> RenderedLabels { RenderedLabels([.init(name: "a", value: value)]) }
-    let long = String(repeating: "x", count: 1_000)
-    let made = table.find(long, labels: labels(long))
-    #expect(table.find(long) == nil)
-    #expect(table.find(long + "y", labels: labels(long + "y")) == made)
-  }
 }
