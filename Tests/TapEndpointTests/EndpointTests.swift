@@ -149,7 +149,6 @@ import TestSupport
     let fields = "Accept: application/openmetrics-text\r\n"
     let metrics = try await RawClient.get("/metrics", port: port, fields: fields)
     #expect(metrics.contains("\nsession_tap_scrapes_in_flight 1"))
-    let second = try await RawClient.get("/metrics", port: port, fields: fields)
     #expect(throws: RegistryError.self) { try registry.gauge("session_tap_overdue_handlers", help: "") }
     // Another one has the same metrics.
     #expect(throws: RegistryError.self) { try Endpoint(registry: registry) }
