@@ -21,17 +21,16 @@ public final class URLSessionTap: Sendable {
   /// Whether this process can read libcurl's info of each transfer. If not, sizes come from headers, and
   /// there are no phases. Becomes `false` for good when that info contradicts what the tap and Foundation
   /// know.
-  public static var readsTransferInfo: Bool { CurlInfo.shared != nil && Witness.libcurl.isBelieved }
+  package static var readsTransferInfo: Bool { CurlInfo.shared != nil && Witness.libcurl.isBelieved }
 
   /// Whether the kernel's info of connections is used: if not, sandboxes answer in its place.
   package static var readsConnectionInfo: Bool { readsTransferInfo && TCPInfo.isUsed }
 
   /// Settings for URLSessions alone. The recorder decides which requests are recorded.
-  public struct Configuration: Sendable {
-    /// Whether observers get the headers of requests and responses: `false` by default. A session's
-    /// `httpAdditionalHeaders` are not among them, because Foundation on Linux adds those later.
-    public var collectsHeaders = false
-
+  package struct Configuration: Sendable {
+    /// Whether what is recorded has the headers of request and response. A session's `httpAdditionalHeaders`
+    /// are not among them, because Foundation on Linux adds those later.
+    package var collectsHeaders = false
     /// Reads libcurl's info of each transfer, or `nil` if nothing does. A test has none, or another one.
     package var curl = CurlInfo.shared
     /// Counts requests at whose end the kernel was to be asked of the connection, and could not.
@@ -39,8 +38,7 @@ public final class URLSessionTap: Sendable {
     /// Takes what is not believed from now on, in words for the log, on Foundation's queue.
     package var reportDisbelief: (@Sendable (String) -> Void)?
 
-    /// Makes the default configuration.
-    public init() {}
+    package init() {}
   }
 
   private struct State {
@@ -56,12 +54,12 @@ public final class URLSessionTap: Sendable {
   /// The port of the app's own endpoint, or 0.
   private let ownPort = Atomic<Int>(0)
 
-  /// Makes a tap.
-  ///
-  /// - Parameters:
-  ///   - recorder: Where the requests are recorded.
-  ///   - configuration: Settings for URLSessions alone.
-  public init(recorder: RequestRecorder, configuration: Configuration = Configuration()) {
+  /// Makes a tap that records where the recorder says.
+  public convenience init(recorder: RequestRecorder) {
+    self.init(recorder: recorder, configuration: Configuration())
+  }
+
+  package init(recorder: RequestRecorder, configuration: Configuration) {
     (self.recorder, self.configuration) = (recorder, configuration)
   }
 

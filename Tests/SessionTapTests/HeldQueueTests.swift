@@ -3,8 +3,8 @@ import TestSupport
 
 /// The queue of all URLSessions, held in a process of its own: what the metric, the log, the list and the
 /// page say, against one who knows since when.
-@Suite(.serialized) struct HeldQueueTests {
-  enum Holder: String, CaseIterable, Codable {
+@Suite struct HeldQueueTests {
+  private enum Holder {
     /// A protocol class of the app's that does not return.
     case protocolClass
     /// Swift 6.3.1 to 6.3.3: the cancel of a Swift task holds its lock and waits for the queue, on which the
@@ -89,12 +89,13 @@ import TestSupport
       let url = QueueHold.url {
         held.open()
         cancels.waitBlocking()
-        // The thread that cancels comes to the lock meanwhile.
-        _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(500))
+        // The thread that cancels has the lock, and waits for this queue, or it is over.
+        while isRunning(canceller) { poll(nil, 0, 1) }
       }
       let task = Task { _ = try? await session.data(from: url) }
       try await held.wait("the queue")
       Thread.detachNewThread {
+        Thread.current.name = canceller
         cancels.open()
         task.cancel()
         cancelled.open()
@@ -104,36 +105,50 @@ import TestSupport
     }
   }
 
-  @Test(arguments: Holder.allCases)
-  func `is said to be held, and since when`(holder: Holder) async throws {
-    try ExitValues.give("HeldQueueTests", holder)
-    await #expect(processExitsWith: .exitCode(7)) {
-      let holder = try ExitValues.take("HeldQueueTests", Holder.self)
-      let tap = try Tap.start(
-        .test { configuration in
-          configuration.servesLog = true
-          configuration.outbound.waitingLimit = .milliseconds(300)
-        })
-      let over = Gate()
-      let origin = try Origin { $0.path == "/hangs" ? [.hold(over)] : [.response()] }
-      let session = tap.session(client: "c", configuration: .ephemeral)
-      let hanging = session.dataTask(with: origin.url("/hangs")) { _, _, _ in }
-      hanging.resume()
-      try await Poll.until("a request that waits") { tap.activeRequests().map(\.wait) == [.response] }
-      let (before, release) = (Instant.now, Gate())
-      let isHeld = try await Self.hold(holder, until: release)
-      if isHeld {
-        Thread.detachNewThread { session.dataTask(with: origin.url("/meanwhile")) { _, _, _ in }.resume() }
-        try await Self.expectHeld(tap, since: before)
-      }
-      if isHeld && holder == .cancel { exit(7) }
-      release.open()
-      try await Poll.until("a queue that runs") { try await Self.heldSeconds(tap) == 0 }
-      hanging.cancel()
-      try await Poll.until("the ends") { tap.activeRequests().isEmpty }
-      try await Poll.until("a page that says no more") { try await Self.heldOnPage(tap) == 0 }
-      exit(7)
+  private static let canceller = "canceller"
+
+  /// Whether a thread of this process has this name and does not wait for anything (proc_pid_stat(5)).
+  private static func isRunning(_ name: String) -> Bool {
+    let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+    return threads.contains { thread in
+      let text = try? String(contentsOfFile: "/proc/self/task/\(thread)/stat", encoding: .utf8)
+      return text?.contains("(\(name)) S") == false && text?.contains("(\(name))") == true
     }
+  }
+
+  @Test func `is said to be held by a class of the app's, and since when`() async {
+    await #expect(processExitsWith: .exitCode(7)) { try await Self.expectHeld(by: .protocolClass) }
+  }
+
+  @Test func `is said to be held by a cancel, and since when`() async {
+    await #expect(processExitsWith: .exitCode(7)) { try await Self.expectHeld(by: .cancel) }
+  }
+
+  private static func expectHeld(by holder: Holder) async throws -> Never {
+    let tap = try Tap.start(
+      .test { configuration in
+        configuration.servesLog = true
+        configuration.outbound.waitingLimit = .milliseconds(300)
+      })
+    let over = Gate()
+    let origin = try Origin { $0.path == "/hangs" ? [.hold(over)] : [.response()] }
+    let session = tap.session(client: "c", configuration: .ephemeral)
+    let hanging = session.dataTask(with: origin.url("/hangs")) { _, _, _ in }
+    hanging.resume()
+    try await Poll.until("a request that waits") { tap.activeRequests().map(\.wait) == [.response] }
+    let (before, release) = (Instant.now, Gate())
+    let isHeld = try await Self.hold(holder, until: release)
+    if isHeld {
+      Thread.detachNewThread { session.dataTask(with: origin.url("/meanwhile")) { _, _, _ in }.resume() }
+      try await Self.expectHeld(tap, since: before)
+    }
+    if isHeld && holder == .cancel { exit(7) }
+    release.open()
+    try await Poll.until("a queue that runs") { try await Self.heldSeconds(tap) == 0 }
+    hanging.cancel()
+    try await Poll.until("the ends") { tap.activeRequests().isEmpty }
+    try await Poll.until("a page that says no more") { try await Self.heldOnPage(tap) == 0 }
+    exit(7)
   }
 
   private static func descriptorCount() throws -> Int {

@@ -18,11 +18,11 @@ import TestSupport
     let original = URLSessionConfiguration.ephemeral(
       with: MockProtocol.self, FailingProtocol.self, BrokenOffProtocol.self, PlainProtocol.self)
     let url = try #require(URL(string: target.url))
-    let exchange = Exchange(kind: .data, style: style, request: URLRequest(url: url))
-    let stock = try await exchange.run(original)
+    let call = AppCall(kind: .data, style: style, request: URLRequest(url: url))
+    let stock = try await call.run(original)
     let one = taps[0].sessionConfiguration(from: original, client: "in")
-    #expect(try await exchange.run(one) == stock)
-    #expect(try await exchange.run(taps[1].sessionConfiguration(from: one, client: "out")) == stock)
+    #expect(try await call.run(one) == stock)
+    #expect(try await call.run(taps[1].sessionConfiguration(from: one, client: "out")) == stock)
     for (tap, observer) in zip(taps, observers) {
       tap.flush()
       for observation in observer.ended {
@@ -41,9 +41,9 @@ import TestSupport
     let origin = try Origin { _ in [.response(body: [1, 2, 3])] }
     let (tap, observer) = URLSessionTap.observed()
     let original = URLSessionConfiguration.ephemeral(with: SigningProtocol.self)
-    let exchange = Exchange(kind: .data, style: style, request: URLRequest(url: origin.url("/signed")))
-    let stock = try await exchange.run(original)
-    let tapped = try await exchange.run(tap.sessionConfiguration(from: original, client: "test"))
+    let call = AppCall(kind: .data, style: style, request: URLRequest(url: origin.url("/signed")))
+    let stock = try await call.run(original)
+    let tapped = try await call.run(tap.sessionConfiguration(from: original, client: "test"))
     #expect(tapped == stock)
     #expect(tapped.body == [1, 2, 3])
     #expect(origin.requests.map { $0.headers["x-signature"] } == ["signed", "signed"])
@@ -64,10 +64,10 @@ import TestSupport
       let original = URLSessionConfiguration.ephemeral
       original.protocolClasses = classes + (original.protocolClasses ?? [])
       let url = try #require(URL(string: "http://mock.test/"))
-      let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: url))
-      let stock = try await exchange.run(original)
+      let call = AppCall(kind: .data, style: .async, request: URLRequest(url: url))
+      let stock = try await call.run(original)
       #expect(stock.status == (classes.first == MockProtocol.self ? 203 : nil))
-      #expect(try await exchange.run(tap.sessionConfiguration(from: original, client: "test")) == stock)
+      #expect(try await call.run(tap.sessionConfiguration(from: original, client: "test")) == stock)
     }
   }
 

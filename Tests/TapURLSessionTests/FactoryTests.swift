@@ -45,9 +45,9 @@ import TestSupport
     }
     let beyond = tap.sessionConfiguration(from: .ephemeral, client: "one too many")
     let known = tap.sessionConfiguration(from: .ephemeral, client: "client 255")
-    let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: origin.url()))
-    _ = try await exchange.run(beyond)
-    _ = try await exchange.run(known)
+    let call = AppCall(kind: .data, style: .async, request: URLRequest(url: origin.url()))
+    _ = try await call.run(beyond)
+    _ = try await call.run(known)
     tap.flush()
     #expect(observer.ended.map(\.request.client) == ["_OTHER", "client 255"])
   }
@@ -78,8 +78,8 @@ import TestSupport
     let origin = try Origin { _ in [.response(body: [7])] }
     let original = URLSessionConfiguration.ephemeral
     original.protocolClasses = []
-    let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: origin.url()))
-    let transcript = try await exchange.run(tap.sessionConfiguration(from: original, client: "a"))
+    let call = AppCall(kind: .data, style: .async, request: URLRequest(url: origin.url()))
+    let transcript = try await call.run(tap.sessionConfiguration(from: original, client: "a"))
     #expect(transcript.body == [7])
     tap.flush()
     #expect(observer.ended.count == 1)

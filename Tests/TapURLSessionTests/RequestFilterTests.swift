@@ -59,7 +59,9 @@ import TestSupport
     }
     let recorder = try RequestRecorder(
       registry: Registry(), outbound: options, knownMethods: KnownMethods(["PURGE"]), consumers: [])
-    let url = try #require(URL(string: "http://127.0.0.1:\(try ClosedPort().port)/"))
+    let closed = try ClosedPort()
+    defer { withExtendedLifetime(closed) {} }
+    let url = try #require(URL(string: "http://127.0.0.1:\(closed.port)/"))
     let request = with(URLRequest(url: url)) { $0.httpMethod = "PURGE" }
     _ = try? await URLSessionTap(recorder: recorder).session().data(for: request)
     recorder.outbound.begin(client: "c", method: "PURGE", url: "http://a.test/").end(statusCode: 200)

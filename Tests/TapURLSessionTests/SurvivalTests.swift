@@ -16,7 +16,9 @@ import TestSupport
   /// suspension finds a task that runs, or is being cancelled, and has no error: `stopLoading` in
   /// `NativeProtocol.swift`. Nine in ten such tasks end a stock process. If none does any more, take it out
   /// of the article *What ends a process*, and the stop out of the tap.
-  @Test(.serialized, arguments: Way.allCases, [true, false])
+  @Test(
+    .serialized, arguments: Extent.isExtensive ? Way.allCases : [.resumedTwice, .suspendedAndCancelled],
+    [true, false])
   func `a tapped task ends once, where a stock one ends with its process`(way: Way, isTapped: Bool)
     async throws
   {
@@ -82,7 +84,7 @@ import TestSupport
       setenv("TMPDIR", "/nowhere", 1)
       let origin = try Origin { _ in [.response()] }
       let request = URLRequest(url: origin.url())
-      _ = try await Exchange(kind: .download, style: .completionHandler, request: request).run(.ephemeral)
+      _ = try await AppCall(kind: .download, style: .completionHandler, request: request).run(.ephemeral)
     }
   }
 }

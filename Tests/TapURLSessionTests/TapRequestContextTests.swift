@@ -104,12 +104,12 @@ import TestSupport
   func `a request with a trace runs into no time-out that it does not have`(style: Style) async throws {
     let origin = try Origin { _ in [.think(50), .response()] }
     let plain = URLRequest(url: origin.url(), cachePolicy: .useProtocolCachePolicy, timeoutInterval: 0.5)
-    let stock = try await Exchange(kind: .data, style: style, request: plain).run(.ephemeral)
+    let stock = try await AppCall(kind: .data, style: style, request: plain).run(.ephemeral)
     #expect(stock.status == 200)
     for request in [with(plain) { $0.tapContext = Self.context }, plain.traced()] {
       let tap = URLSessionTap(observers: [])
-      let exchange = Exchange(kind: .data, style: style, request: request)
-      #expect(try await exchange.run(tap.sessionConfiguration(client: "test")).status == 200)
+      let call = AppCall(kind: .data, style: style, request: request)
+      #expect(try await call.run(tap.sessionConfiguration(client: "test")).status == 200)
     }
   }
 
@@ -160,8 +160,8 @@ import TestSupport
     let observer = RecordingObserver()
     let options = with(RequestConfiguration()) { $0.pathTemplates = templates }
     let tap = URLSessionTap(observers: [observer], options: options)
-    let exchange = Exchange(kind: kind, style: style, request: request)
-    _ = try await exchange.run(tap.sessionConfiguration(from: configuration, client: "test"))
+    let call = AppCall(kind: kind, style: style, request: request)
+    _ = try await call.run(tap.sessionConfiguration(from: configuration, client: "test"))
     tap.flush()
     #expect(observer.ended.map(\.request) == observer.started)
     return try #require(observer.ended.first?.request)
@@ -172,7 +172,7 @@ import TestSupport
     let origin = try Origin { _ in [.response()] }
     var request = URLRequest(url: origin.url("/users/42"))
     request.httpMethod = kind.sendsBody ? "POST" : "GET"
-    let stock = try await Exchange(kind: kind, style: style, request: request).run(.ephemeral)
+    let stock = try await AppCall(kind: kind, style: style, request: request).run(.ephemeral)
     request.tapContext = Self.context
     let plainRequest = try #require(origin.requests.first)
     let description = try await reported(request, kind: kind, style: style)

@@ -54,8 +54,7 @@ final class TapContext: Sendable {
     return others
   }
 
-  /// Whether every request of the sessions passes here. One that does not may hold a connection that others
-  /// wait for.
+  /// `false` once a request bypassed the tap: it may hold a connection that others wait for.
   var seesAllRequests: Bool { !hasOlderTasks && !hasExcluded.load(ordering: .relaxed) }
 
   /// Whether both do the same: the same taps under the same names, before the same loaders.

@@ -22,13 +22,13 @@ struct MatrixRun: Sendable {
     let url = scenario.url?(port) ?? "http://127.0.0.1:\(port)/"
     var request = URLRequest(url: try #require(URL(string: url)))
     request.httpMethod = scenario.method ?? (testCase.kind.sendsBody ? "POST" : "GET")
-    var exchange = Exchange(kind: testCase.kind, style: testCase.style, request: request)
-    exchange.sessionHasDelegate = testCase.sessionHasDelegate
-    (exchange.behaviour, exchange.interruption) = (scenario.behaviour, scenario.interruption)
-    (exchange.waitsForData, exchange.waitsForChallenge) = (scenario.waitsForData, scenario.waitsForChallenge)
-    (exchange.isDue, exchange.goOn) = (gates.arrived, gates.goOn)
-    if let tap { exchange.makeSession = testCase.sessionMaker.make(tap) }
-    var transcript = try await exchange.run(configuration)
+    var call = AppCall(kind: testCase.kind, style: testCase.style, request: request)
+    call.sessionHasDelegate = testCase.sessionHasDelegate
+    (call.behaviour, call.interruption) = (scenario.behaviour, scenario.interruption)
+    (call.waitsForData, call.waitsForChallenge) = (scenario.waitsForData, scenario.waitsForChallenge)
+    (call.isDue, call.goOn) = (gates.arrived, gates.goOn)
+    if let tap { call.makeSession = testCase.sessionMaker.make(tap) }
+    var transcript = try await call.run(configuration)
     // The app may have its answer before the server has read the request.
     if !scenario.greeting.isEmpty { try await Poll.until("the request") { !origin.requests.isEmpty } }
     // The two runs have two ports.

@@ -5,7 +5,7 @@ import TestSupport
 /// The server resets each connection at its second request, so libcurl sends that again on a new one.
 @Suite struct ResendTests {
   /// Of requests that are sent again.
-  private static let count = ProcessInfo.processInfo.environment["TESTS_RESENDS"].flatMap { Int($0) } ?? 25
+  private static let count = Extent.of(5, extensive: 25)
 
   @Test(arguments: [0, 20])
   func `a dead connection is no wait for one`(delay: Int) async throws {

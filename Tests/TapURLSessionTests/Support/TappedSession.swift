@@ -7,7 +7,7 @@ enum TappedSession: String, CaseIterable, Sendable {
   /// The tap is installed on one that exists.
   case installed = "installed session"
 
-  func make(_ tap: URLSessionTap, client: String = "test") -> Exchange.SessionMaker {
+  func make(_ tap: URLSessionTap, client: String = "test") -> AppCall.SessionMaker {
     switch self {
     case .fromConfiguration:
       { configuration, delegate, queue in

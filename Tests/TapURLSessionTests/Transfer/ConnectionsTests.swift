@@ -41,11 +41,11 @@ import TestSupport
     var request = URLRequest(url: origin.url())
     if kind.sendsBody { request.httpMethod = "POST" }
     if ending == .timeout { request.timeoutInterval = 1 }
-    var exchange = Exchange(kind: kind, style: .sessionDelegate, request: request)
-    exchange.makeSession = session.make(tap)
-    if ending == .cancel { (exchange.interruption, exchange.isDue, exchange.goOn) = (.cancel, isDue, over) }
+    var call = AppCall(kind: kind, style: .sessionDelegate, request: request)
+    call.makeSession = session.make(tap)
+    if ending == .cancel { (call.interruption, call.isDue, call.goOn) = (.cancel, isDue, over) }
     let ended = observer.ended.count
-    _ = try await exchange.run(.ephemeral)
+    _ = try await call.run(.ephemeral)
     try await observer.waitForEnds(ended + 1)
     let observation = try #require(observer.ended.last)
     #expect(observation.openedConnections == 1 && observation.networkRoundTrip != nil, "\(observation)")
@@ -56,7 +56,7 @@ import TestSupport
   /// By HTTP/2 Foundation keeps the socket while other streams use it.
   @Test(
     .serialized, .needs(.program), .usesFrontServer,
-    arguments: [FrontServer.Way.tls, .tlsThatCloses, .http2, .ipv6])
+    arguments: Extent.isExtensive ? [FrontServer.Way.tls, .tlsThatCloses, .http2, .ipv6] : [.http2])
   func `the socket of another way to a server is found`(way: FrontServer.Way) async throws {
     try await TrustedCertificate.prepare()
     try ExitValues.give("ConnectionsTests", way)
@@ -85,7 +85,8 @@ import TestSupport
     let missing = observer.ended.count { $0.networkRoundTrip == nil }
     #expect(Double(missing) == unknown.value)
     if way != .tlsThatCloses || !Scenario.isCurl("8.9") {
-      #expect(missing == 0, "\(observer.ended.map { ($0.networkRoundTrip, $0.openedConnections, $0.elapsed) })")
+      #expect(
+        missing == 0, "\(observer.ended.map { ($0.networkRoundTrip, $0.openedConnections, $0.elapsed) })")
     }
   }
 

@@ -25,8 +25,8 @@ import TestSupport
       let tapped = tap.sessionConfiguration(from: configuration, client: "test")
       for trace in [TraceContext.random(isSampled: true), nil] {
         let request = with(URLRequest(url: origin.url())) { $0.httpMethod = kind.sendsBody ? "POST" : "GET" }
-        let exchange = Exchange(kind: kind, style: style, request: request)
-        let made = try await TraceContext.$current.withValue(trace) { try await exchange.run(tapped) }
+        let call = AppCall(kind: kind, style: style, request: request)
+        let made = try await TraceContext.$current.withValue(trace) { try await call.run(tapped) }
         #expect(made.status == 200)
         expected.append(trace)
       }
@@ -52,9 +52,9 @@ import TestSupport
       with(URLRequest(url: origin.url())) { $0.setValue("00-1-2-3", forHTTPHeaderField: "traceparent") },
     ]
     for request in requests {
-      let exchange = Exchange(kind: .data, style: .async, request: request)
+      let call = AppCall(kind: .data, style: .async, request: request)
       _ = try await TraceContext.$current.withValue(trace) {
-        try await exchange.run(tap.sessionConfiguration(client: "test"))
+        try await call.run(tap.sessionConfiguration(client: "test"))
       }
     }
     tap.flush()
@@ -68,16 +68,16 @@ import TestSupport
     let observer = RecordingObserver()
     let tap = URLSessionTap(observers: [observer])
     let trace = TraceContext.random()
-    let exchange = Exchange(kind: .data, style: .async, request: try request("HTTP://host.test/"))
+    let call = AppCall(kind: .data, style: .async, request: try request("HTTP://host.test/"))
     _ = try await TraceContext.$current.withValue(trace) {
-      try await exchange.run(tap.sessionConfiguration(client: "test"))
+      try await call.run(tap.sessionConfiguration(client: "test"))
     }
     tap.flush()
     #expect(observer.ended.map(\.request.traceContext?.traceID) == [trace.traceID])
   }
 
   /// Each lane makes one call after the other, each in a trace of its own, under a client's name of its own:
-  /// so it is known which line is which. `TESTS_TRACES` sets the number of calls of a lane.
+  /// so it is known which line is which.
   @Test(arguments: [false, true])
   func `no request has the trace of another, also where all are made of one value`(
     isShared: Bool
@@ -85,7 +85,7 @@ import TestSupport
     let origin = try Origin(keepsRequests: false) { _ in [.response()] }
     let observer = RecordingObserver()
     let tap = URLSessionTap(observers: [observer])
-    let calls = ProcessInfo.processInfo.environment["TESTS_TRACES"].flatMap(Int.init) ?? 40
+    let calls = Extent.of(16, extensive: 40)
     let shared = URLRequest(url: origin.url())
     let made = try await withThrowingTaskGroup(of: (String, [String?]).self) { group in
       for lane in 0..<16 {

@@ -15,14 +15,14 @@ import TestSupport
     ], [Style.async, .completionHandler, .sessionDelegate])
   func `failures have a class`(failure: (url: String, type: RequestErrorType), style: Style) async throws {
     let request = URLRequest(url: try #require(URL(string: failure.url)))
-    try await Self.expect(failure.type, Exchange(kind: .data, style: style, request: request))
+    try await Self.expect(failure.type, AppCall(kind: .data, style: style, request: request))
   }
 
   @Test(arguments: [Style.async, .completionHandler, .sessionDelegate])
   func `a GET with a body fails by its body`(style: Style) async throws {
     let origin = try Origin { _ in [] }
     let request = with(URLRequest(url: origin.url())) { $0.httpBody = Data("body".utf8) }
-    try await Self.expect(.body, Exchange(kind: .data, style: style, request: request))
+    try await Self.expect(.body, AppCall(kind: .data, style: style, request: request))
   }
 
   @Test func `an upload of a file that is not there fails by its body`() async throws {
@@ -47,7 +47,7 @@ import TestSupport
     let front = try await FrontServer.start(before: origin)
     // No exit test: this process does not trust it.
     let request = URLRequest(url: front.url(.tls, "/"))
-    try await Self.expect(.tls, Exchange(kind: .data, style: style, request: request))
+    try await Self.expect(.tls, AppCall(kind: .data, style: style, request: request))
     try await front.stop()
   }
 
@@ -186,12 +186,12 @@ import TestSupport
     #expect(RequestErrorType(curlMessage: message) == type)
   }
 
-  /// Makes the exchange stock and tapped.
-  static func expect(_ type: RequestErrorType, _ exchange: Exchange) async throws {
+  /// Makes the call without a tap and with one.
+  static func expect(_ type: RequestErrorType, _ call: AppCall) async throws {
     func configuration() -> URLSessionConfiguration { .ephemeral(with: FailingProtocol.self) }
     let (tap, observer) = URLSessionTap.observed()
-    let stock = try await exchange.run(configuration())
-    let tapped = try await exchange.run(tap.sessionConfiguration(from: configuration(), client: "test"))
+    let stock = try await call.run(configuration())
+    let tapped = try await call.run(tap.sessionConfiguration(from: configuration(), client: "test"))
     #expect(stock.error != nil)
     #expect(tapped == stock)
     try await observer.waitForEnds(1)

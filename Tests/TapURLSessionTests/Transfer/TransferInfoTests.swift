@@ -29,37 +29,13 @@ import TestSupport
     configuration base: URLSessionConfiguration = .ephemeral
   ) async throws -> RequestObservation {
     let request = with(URLRequest(url: url)) { $0.httpMethod = method }
-    var exchange = Exchange(kind: kind ?? way.kind, style: way.style, request: request)
-    exchange.uploadBody = body
-    _ = try await exchange.run(configuration(base))
+    var call = AppCall(kind: kind ?? way.kind, style: way.style, request: request)
+    call.uploadBody = body
+    _ = try await call.run(configuration(base))
     return try await observer.end()
   }
 
   static func milliseconds(_ duration: Duration?) -> Double? { duration.map { $0 / .milliseconds(1) } }
-
-  @Test func `libcurl's info can be read on this toolchain`() {
-    let info = CurlInfo.shared
-    #expect(
-      info != nil,
-      """
-      The stored properties of Foundation's native loader have changed: compare `easyHandle` and `redirectCount` in \
-      NativeProtocol.swift and HTTPURLProtocol.swift, `rawHandle` in EasyHandle.swift, `session` in URLSessionTask.swift, \
-      `_configuration` in URLSession.swift and `httpMaximumConnectionsPerHost` in Configuration.swift with \
-      FoundationLayout.swift
-      """)
-  }
-
-  @Test func `there is none for another class`() throws {
-    #expect(CurlInfo(of: MockProtocol.self) == nil)
-    #expect(CurlInfo(of: NSObject.self) == nil)
-    #expect(CurlInfo(of: nil) == nil)
-    let info = try #require(CurlInfo.shared)
-    let url = try #require(URL(string: "http://mock.test/"))
-    let mock = MockProtocol(request: URLRequest(url: url), cachedResponse: nil, client: nil)
-    var transfer = TransferInfo()
-    info.read(mock, into: &transfer)
-    #expect(transfer == TransferInfo())
-  }
 
   @Test(arguments: Way.allCases)
   func `a slow server shows as processing, and a slow body as transfer`(way: Way) async throws {
@@ -198,10 +174,10 @@ import TestSupport
     let (arrived, over) = (Gate(), Gate())
     let origin = try Origin { _ in [.torn, .signal(arrived), .hold(over)] }
     defer { over.open() }
-    var exchange = Exchange(kind: .data, style: .sessionDelegate, request: URLRequest(url: origin.url()))
-    (exchange.interruption, exchange.waitsForData) = (.cancel, true)
-    (exchange.isDue, exchange.goOn) = (arrived, over)
-    _ = try await exchange.run(configuration())
+    var call = AppCall(kind: .data, style: .sessionDelegate, request: URLRequest(url: origin.url()))
+    (call.interruption, call.waitsForData) = (.cancel, true)
+    (call.isDue, call.goOn) = (arrived, over)
+    _ = try await call.run(configuration())
     let observation = try await observer.end()
     #expect(observation.end == .cancelled)
     #expect(observation.responseBodySize == 9)

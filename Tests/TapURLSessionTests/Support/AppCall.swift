@@ -1,7 +1,7 @@
 import TestSupport
 
 /// One request of some kind, made in some style: the app's side of a test.
-struct Exchange: Sendable {
+struct AppCall: Sendable {
   typealias SessionMaker =
     @Sendable (URLSessionConfiguration, (any URLSessionDelegate)?, OperationQueue?) -> URLSession
 
