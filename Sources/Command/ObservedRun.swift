@@ -86,7 +86,6 @@ private final class RequestCounter: RequestObserver {
     var active = 0
     var served = 0
     var ended: [RequestOutcome: Int] = [:]
-    var totalDuration = Duration.zero
   }
 
   private let counts = Mutex(Counts())
@@ -101,7 +100,6 @@ private final class RequestCounter: RequestObserver {
       guard observation.request.direction == .outbound else { return $0.served += 1 }
       $0.active -= 1
       $0.ended[observation.outcome, default: 0] += 1
-      $0.totalDuration += observation.duration
     }
   }
 
@@ -115,13 +113,12 @@ private final class RequestCounter: RequestObserver {
   func summary(since start: ContinuousClock.Instant) -> String {
     let counts = counts.withLock { $0 }
     let total = counts.ended.values.reduce(0, +)
-    let mean = total > 0 ? counts.totalDuration / total / .milliseconds(1) : 0
     let outcomes = [
       (RequestOutcome.ok, "ok"), (.httpError, "http errors"), (.error, "errors"), (.cancelled, "cancelled"),
     ].map { "\(counts.ended[$0] ?? 0) \($1)" }
     return
       (["\(start.duration(to: .now).components.seconds) s", "\(total) requests", "\(counts.active) active"]
-      + outcomes + ["mean \((mean * 10).rounded() / 10) ms", "\(counts.served) served"])
+      + outcomes + ["\(counts.served) served"])
       .joined(separator: "  ")
   }
 }

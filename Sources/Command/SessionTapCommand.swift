@@ -60,7 +60,7 @@ import SessionTap
     let origin = try DemoOrigin.start()
     await run.run(atMost: duration, endsWithRequests: false) { tap in
       Terminal.say("origin   \(origin)")
-      await DemoTraffic(tap: tap, origin: origin, hasFaults: faults == "on").run(rate: rate, limit: limit)
+      await Demo(tap: tap, origin: origin, hasFaults: faults == "on").run(rate: rate, limit: limit)
     }
   }
 
