@@ -1,4 +1,4 @@
-import Testing
+import TestSupport
 
 /// Boards and rules name what the library emits, and the boards show all of it. Who renames a
 /// metric or a label has to change both sides.
@@ -52,23 +52,27 @@ import Testing
   }
 
   @Test func `a metric that is renamed is missed`() throws {
-    for family in contract.emitted.types.keys {
+    for family in contract.emitted.types.keys.sorted().prefix(Extent.of(5, extensive: .max)) {
       var renamed = contract
       renamed.emitted = contract.emitted.without(family)
       #expect(renamed.unknown.contains { $0.contains("metric \(family)") }, "\(family)")
     }
   }
 
-  @Test(arguments: [
-    "client", "http_request_method", "server_address", "server_port", "http_response_status_code",
-    "error_type", "url_template", "network_protocol_version", "phase", "otel_metric_overflow",
-    "reason", "level", "format", "code", "path", "version", "transfer_info", "connection_info", "metric",
-    "http_route", "url_scheme", "service_version", "witness",
-  ])
-  func `a label that is renamed is missed`(label: String) {
-    var renamed = contract
-    #expect(contract.emitted.labels.values.contains { $0.contains(label) })
-    renamed.emitted = contract.emitted.without(label: label)
-    #expect(renamed.unknown.contains { $0.contains("label \(label)") })
+  @Test func `a label that is renamed is missed`() {
+    let labels = [
+      "client", "http_request_method", "server_address", "server_port", "http_response_status_code",
+      "error_type", "url_template", "network_protocol_version", "phase", "otel_metric_overflow",
+      "reason", "level", "format", "code", "path", "version", "transfer_info", "connection_info", "metric",
+      "http_route", "url_scheme", "service_version", "witness",
+    ]
+    for label in labels {
+      expectEqual(contract.emitted.labels.values.contains { $0.contains(label) }, true, "\(label)")
+    }
+    for label in labels.prefix(Extent.of(5, extensive: .max)) {
+      var renamed = contract
+      renamed.emitted = contract.emitted.without(label: label)
+      expectEqual(renamed.unknown.contains { $0.contains("label \(label)") }, true, "\(label)")
+    }
   }
 }

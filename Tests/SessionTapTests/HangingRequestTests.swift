@@ -54,7 +54,7 @@ import TestSupport
     let answer = try await tap.get(path)
     let body = try #require(answer.ranges(of: "\r\n\r\n").first).upperBound
     return try answer[body...].split(separator: "\n").map {
-      try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+      try jsonObject($0)
     }
   }
 
@@ -174,7 +174,7 @@ import TestSupport
     let known = arrivals.state
     var ages: [String: Double] = [:]
     for line in try folder.lines("requests.jsonl") where line.contains("http.client.request.unfinished") {
-      let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+      let object = try jsonObject(line)
       #expect(object["waiting_for"] as? String == "response")
       let url = try #require((object["url.full"] as? String).flatMap { URL(string: $0) })
       #expect(known[url.path] != nil)

@@ -80,12 +80,9 @@ import TestSupport
   @Test func `misses no request for a slow observer`() async {
     await #expect(processExitsWith: .success) {
       let tracer = Tracer()
-      struct Observer: RequestObserver {
-        let gate: Gate
-        func requestEnded(_ observation: RequestObservation) { gate.waitBlocking() }
-      }
       let gate = Gate()
-      let tap = try Tap(.test { ($0.tracer, $0.observers) = (tracer, [Observer(gate: gate)]) })
+      let observer = CallingObserver(ended: { _ in gate.waitBlocking() })
+      let tap = try Tap(.test { ($0.tracer, $0.observers) = (tracer, [observer]) })
       for number in 1...50 {
         for _ in 0..<100 { tap.inbound.begin(method: "GET", path: "/").end(statusCode: 200) }
         // The tracer keeps up; the observer does not.

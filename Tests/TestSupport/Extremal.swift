@@ -9,8 +9,8 @@ extension Extremal {
   fileprivate static func described(_ values: [Self]) -> NamedValues<Self> { values.map { ("\($0)", $0) } }
 }
 
-/// How many elements, or bytes of a text, are many: more than 16 bits count.
-package let manyElements = 66_000
+/// How many elements, or bytes of a text, are many: more than 16 bits count, where tests are extensive.
+package let manyElements = Extent.of(1_000, extensive: 66_000)
 
 extension Int: Extremal { package static let extremes = described([.min, -1, 0, 1, 1 << 46, .max]) }
 

@@ -7,10 +7,6 @@ extension ExtremeTrial {
     tap + sessions + templates + metrics + inbound + outbound + families + instruments + collected + log
     + logQueries + observations + endpoint + limits + pushes
 
-  private struct SilentObserver: RequestObserver {
-    func requestEnded(_ observation: RequestObservation) {}
-  }
-
   private static var tap: [Self] {
     let environment = [
       "OTEL_EXPORTER_PROMETHEUS_HOST", "OTEL_EXPORTER_PROMETHEUS_PORT", "OTEL_SERVICE_NAME",
@@ -35,7 +31,7 @@ extension ExtremeTrial {
     return environment
       + start("Tap.Configuration.knownMethods", at: [String].extremes) { $0.configuration.knownMethods = $1 }
       + start("Tap.Configuration.observers", at: [("many", manyElements)]) {
-        $0.configuration.observers = Array(repeating: SilentObserver(), count: $1)
+        $0.configuration.observers = Array(repeating: CallingObserver(), count: $1)
       }
       + start("Tap.Configuration.traceSamplingRate", at: Double.extremes) {
         $0.configuration.traceSamplingRate = $1

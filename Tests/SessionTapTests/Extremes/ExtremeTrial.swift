@@ -43,13 +43,19 @@ struct ExtremeTrial: Sendable {
   let prepare: @Sendable (inout ExtremeSetup) throws -> Void
   let steps: [Step]
 
+  /// At home three of the values: both ends, and one between them.
+  private static func chosen<Value>(_ values: NamedValues<Value>) -> NamedValues<Value> {
+    if Extent.isExtensive || values.count <= 3 { return values }
+    return [values[0], values[values.count / 2], values[values.count - 1]]
+  }
+
   /// One setting, at each of these values, of the tap.
   static func start<Value: Sendable>(
     _ setting: String, at values: NamedValues<Value>,
     _ change: @escaping @Sendable (inout ExtremeSetup, Value) throws -> Void,
     then run: @escaping @Sendable (RunningExtreme) async throws -> Void = { _ in }
   ) -> [Self] {
-    values.map { name, value in
+    chosen(values).map { name, value in
       ExtremeTrial(
         setting: setting, prepare: { try change(&$0, value) }, steps: [Step(value: name, run: run)])
     }
@@ -70,6 +76,7 @@ struct ExtremeTrial: Sendable {
     _ setting: String, at values: NamedValues<Value>, requests: Int? = 0,
     _ use: @escaping @Sendable (RunningExtreme, Value) async throws -> Void
   ) -> [Self] {
+    let values = chosen(values)
     let steps = values.map { name, value in Step(value: name) { try await use($0, value) } }
     return [
       ExtremeTrial(
