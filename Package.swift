@@ -68,8 +68,8 @@ for target in package.targets {
     // SE-0444: a file sees the members only of the modules that it imports.
     .enableUpcomingFeature("MemberImportVisibility"),
   ]
-  // `swift test -c release` is to try the library as it is optimised. Tests take the optimiser minutes, and one
-  // of them ends that of 6.3.1.
+  // `swift test -c release` is to try the library as it is optimised. Tests take the optimiser minutes, and
+  // one of them ends that of 6.3.1.
   if target.type == .test {
     target.swiftSettings?.append(.unsafeFlags(["-Onone"], .when(configuration: .release)))
   }

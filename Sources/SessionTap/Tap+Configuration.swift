@@ -52,8 +52,8 @@ extension Tap {
     ///
     /// The page opens with the last ten minutes. For it the process keeps what each five seconds added to the
     /// durations of ended requests, by the series of the metric, with the slowest and the newest failed
-    /// requests: at most 3 MiB for the requests that the app makes, and 3 MiB for those that it serves. Beyond
-    /// that it keeps less than ten minutes. An app without an endpoint keeps nothing.
+    /// requests: at most 3 MiB for the requests that the app makes, and 3 MiB for those that it serves.
+    /// Beyond that it keeps less than ten minutes. An app without an endpoint keeps nothing.
     public var endpoint: Endpoint.Configuration? = Endpoint.Configuration()
     /// Whether ``Tap/start()`` throws if another process uses the endpoint's address, as the old one does in
     /// a restart. By default it warns, and the endpoint tries again each second until the address is free.

@@ -8,8 +8,8 @@ public struct LogStatistics: Sendable {
 
   /// Bytes written, newlines included.
   public internal(set) var bytes: UInt64 = 0
-  /// Failed writes, rotations, removals of old files, and synchronizations. What failed is tried again, so this
-  /// is not the number of lost lines.
+  /// Failed writes, rotations, removals of old files, and synchronizations. What failed is tried again, so
+  /// this is not the number of lost lines.
   public internal(set) var writeErrors: UInt64 = 0
   /// Lines in the queue and in the writer's batch.
   public internal(set) var pending: UInt64 = 0

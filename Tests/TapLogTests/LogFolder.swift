@@ -2,8 +2,8 @@ import TestSupport
 
 @testable import TapLog
 
-/// A folder with a log's file in it, `requests.jsonl`, without the log's queue and thread: what is written is in
-/// the file when the call returns.
+/// A folder with a log's file in it, `requests.jsonl`, without the log's queue and thread: what is written is
+/// in the file when the call returns.
 final class LogFolder {
   let folder: TemporaryFolder
   let path: String

@@ -391,8 +391,8 @@ import TestSupport
         }).join()
         """, "0,0,60,-120"
       ),
-      // A body moves until the second question says that it does not: each looks for what has passed since the
-      // one before.
+      // A body moves until the second question says that it does not: each looks for what has passed since
+      // the one before.
       (
         """
         (() => {

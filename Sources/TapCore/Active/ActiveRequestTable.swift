@@ -125,8 +125,8 @@ package struct ActiveRequestTable: Sendable {
     entries.prefix { $0.start <= instant }.compactMap(\.request)
   }
 
-  /// Those that wait for longer than the limit. All unstarted ones do as soon as the oldest of them has waited
-  /// for ``heldLimit``.
+  /// Those that wait for longer than the limit. All unstarted ones do as soon as the oldest of them has
+  /// waited for ``heldLimit``.
   func waiting(at now: Instant) -> (requests: [Request], unstartedCount: Int) {
     guard let limit else { return ([], 0) }
     func isOver(_ limit: Int64, _ start: Instant) -> Bool { now.nanoseconds &- start.nanoseconds >= limit }

@@ -3,8 +3,8 @@
 /// Exact or absent: labels show the host, and where a URL was put together wrongly, a part of a password may
 /// stand in its place. So there is a host only where nothing else can be meant. It is an IP literal, or a
 /// name of letters, digits, `-`, `.`, `_` and `~`, as it is written but for ASCII capitals, which mean the
-/// same as small letters (section 6.2.2.1): internationalised, or with these percent-encoded. There is none before a port that is no number up to 65,535, nor where an `@` further on
-/// may be the end of the userinfo.
+/// same as small letters (section 6.2.2.1): internationalised, or with these percent-encoded. There is none
+/// before a port that is no number up to 65,535, nor where an `@` further on may be the end of the userinfo.
 ///
 /// Reading the text takes a quarter of the instructions of Foundation's `URL.host`, `URL.port` and
 /// `URL.scheme`.
@@ -23,7 +23,8 @@ package struct URLAuthority {
     (host, port) = found
   }
 
-  /// In small letters. A name with a percent sign stays: escapes are in capitals, and zones are what they are.
+  /// In small letters. A name with a percent sign stays: escapes are in capitals, and zones are what they
+  /// are.
   private static func name(_ host: Bytes) -> String {
     guard host.contains(where: { $0 != $0.asciiLowercased }), !host.contains(.percent) else {
       return String(decoding: host, as: UTF8.self)

@@ -1,5 +1,5 @@
-/// The delimiters and the classes of ASCII that names, URLs and HTTP are made of. Inlinable where other modules
-/// look at each byte of a text.
+/// The delimiters and the classes of ASCII that names, URLs and HTTP are made of. Inlinable where other
+/// modules look at each byte of a text.
 extension UInt8 {
   @inlinable package static var tab: UInt8 { UInt8(ascii: "\t") }
   @inlinable package static var lineFeed: UInt8 { UInt8(ascii: "\n") }

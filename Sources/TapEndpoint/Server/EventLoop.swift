@@ -61,8 +61,8 @@ actor EventLoop {
 
   func begin() { poller.begin(on: executor.queue) { [weak self] in self?.assumeIsolated { $0.turn() } } }
 
-  /// Polls again at the end of the queue; lets Dispatch watch only when nothing is ready: its watch costs more
-  /// than a small request.
+  /// Polls again at the end of the queue; lets Dispatch watch only when nothing is ready: its watch costs
+  /// more than a small request.
   private func turn() {
     let ready = poller.ready()
     guard !ready.isEmpty else { return poller.watch(true) }

@@ -1,8 +1,8 @@
 /// When a log moves its file aside and begins a new one, and how many old files it keeps.
 ///
-/// `requests.jsonl` becomes `requests.jsonl.20261121T093000.123456Z`. The file is moved between two batches, so
-/// that `tail -F` misses nothing. `logrotate` can do it instead, also by time and with compression. Leave it to
-/// `logrotate` where another process writes to the same file: the log rotates only a file of its own.
+/// `requests.jsonl` becomes `requests.jsonl.20261121T093000.123456Z`. The file is moved between two batches,
+/// so that `tail -F` misses nothing. `logrotate` can do it instead, also by time and with compression. Leave
+/// it to `logrotate` where another process writes to the same file: the log rotates only a file of its own.
 public struct LogRotation: Sendable {
   /// The maximum size of a file in bytes; only a single line may be longer. With 1 or less, each line has its
   /// own file.

@@ -8,7 +8,8 @@ struct RotatedFiles {
   /// What the names of old files begin with, before their stamps.
   private let prefix: String
 
-  /// - Parameter path: That of the log. `nil` if it leads to what a process has open, which is not the log's to
+  /// - Parameter path: That of the log. `nil` if it leads to what a process has open, which is not the log's
+  /// to
   ///   move.
   init?(ofLogAt path: String) {
     guard let target = FilePath.target(of: path) else { return nil }
@@ -41,8 +42,8 @@ struct RotatedFiles {
     if let failure { throw failure }
   }
 
-  /// The stamp in a name that ``moveLog(at:)`` has made. `nil` for any other file of the folder, none of which
-  /// may be removed.
+  /// The stamp in a name that ``moveLog(at:)`` has made. `nil` for any other file of the folder, none of
+  /// which may be removed.
   private func stamp(ofOldFile name: String) -> String? {
     guard name.hasPrefix(prefix) else { return nil }
     let stamp = String(name.dropFirst(prefix.count))

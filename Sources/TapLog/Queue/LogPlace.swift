@@ -1,7 +1,7 @@
 import TapCore
 
-/// One of the places where the lines of a log go, with a queue and a thread of its own: one that hangs keeps no line
-/// from the others.
+/// One of the places where the lines of a log go, with a queue and a thread of its own: one that hangs keeps
+/// no line from the others.
 final class LogPlace: Sendable {
   private let writer: LogWriter
   private let lines: BoundedQueue<LineBuffer>

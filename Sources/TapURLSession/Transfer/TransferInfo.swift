@@ -200,8 +200,8 @@ extension TransferInfo {
     return Self.isDecoded(response) ? nil : relay.loadedBytes
   }
 
-  /// Whether libcurl has decoded the response's body. It decodes transfer codings that it has not asked for as
-  /// well (RFC 9112, section 7).
+  /// Whether libcurl has decoded the response's body. It decodes transfer codings that it has not asked for
+  /// as well (RFC 9112, section 7).
   static func isDecoded(_ response: HTTPURLResponse) -> Bool {
     let content = response.value(forHTTPHeaderField: "Content-Encoding")?.lowercased() ?? ""
     let transfer = response.value(forHTTPHeaderField: "Transfer-Encoding")?.lowercased() ?? "chunked"

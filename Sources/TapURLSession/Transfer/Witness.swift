@@ -5,9 +5,9 @@ import TapFoundation
 /// A source of what is known of transfers: libcurl's info, or the kernel's of connections.
 ///
 /// What it says is compared with what others say of the same transfer. Where they contradict each other, what
-/// the witness says of that transfer is not used, and the contradiction counts. The kernel, of which no server
-/// can change what it says, is not asked any more after some contradictions. Of libcurl see ``Doubts``: an
-/// odd server condemns nothing but itself.
+/// the witness says of that transfer is not used, and the contradiction counts. The kernel, of which no
+/// server can change what it says, is not asked any more after some contradictions. Of libcurl see
+/// ``Doubts``: an odd server condemns nothing but itself.
 package final class Witness: Sendable {
   package static let libcurl = Witness("libcurl")
   package static let kernel = Witness("kernel")
@@ -76,7 +76,8 @@ final class Doubts: Sendable {
   private let isEmpty = Atomic(true)
   private let servers = Mutex<[String: Doubt]>([:])
 
-  /// Whether what libcurl says of a server's transfer is not used. Without any doubt the name is not asked for.
+  /// Whether what libcurl says of a server's transfer is not used. Without any doubt the name is not asked
+  /// for.
   func contains(_ server: @autoclosure () -> String, at now: Instant) -> Bool {
     if isEmpty.load(ordering: .relaxed) { return false }
     let server = server()

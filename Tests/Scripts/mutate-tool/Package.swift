@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Names the changes that Tests/Scripts/mutate can make. A package of its own for swift-syntax, which no app should build.
+// Names the changes that Tests/Scripts/mutate can make. A package of its own for swift-syntax, which no app
+// should build.
 
 let package = Package(
   name: "mutate-tool",

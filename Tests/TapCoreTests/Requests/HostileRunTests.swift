@@ -12,8 +12,8 @@ struct HostileRunTests {
       let before = MemoryInUse.bytes
       let registry = try AttackedRegistry.make(limit: limit)
       let after = MemoryInUse.bytes
-      // Series of three histograms, of a few KiB each. Kept as they came, the hosts alone would take 1 MiB for
-      // each thousand of them, and the methods as much: at full length more than this.
+      // Series of three histograms, of a few KiB each. Kept as they came, the hosts alone would take 1 MiB
+      // for each thousand of them, and the methods as much: at full length more than this.
       #expect(before > 0 && after < before + limit * 48 * 1_024 + 32 * 1_048_576)
 
       let text = registry.text.split(separator: "\n")

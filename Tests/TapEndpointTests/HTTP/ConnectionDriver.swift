@@ -65,7 +65,8 @@ struct ConnectionDriver {
   ]
 
   /// Takes a step: texts that are received together, `x100` for so many bytes; `+1.5`, the seconds that pass;
-  /// `room100` of the socket; the answer to a request (`answer0`); `?`, which traces what it is and waits for.
+  /// `room100` of the socket; the answer to a request (`answer0`); `?`, which traces what it is and waits
+  /// for.
   mutating func step(_ step: Substring) {
     func number(behind prefix: String) -> Int? {
       step.hasPrefix(prefix) ? Int(step.dropFirst(prefix.count)) : nil

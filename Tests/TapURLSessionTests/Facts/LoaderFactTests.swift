@@ -4,11 +4,11 @@ import TestSupport
 /// it. A toolchain that changes one of these facts fails a test, and the tap is to be looked at again.
 @Suite struct LoaderFactTests {
   private static func events(
-    _ kind: Kind, _ style: Style, _ origin: Origin, _ change: (inout Exchange) -> Void = { _ in }
+    _ kind: Kind, _ style: Style, _ origin: Origin, _ change: (inout AppCall) -> Void = { _ in }
   ) async throws -> (events: [String], transcript: Transcript) {
     let url = origin.url("/\(UUID().uuidString)")
     let request = with(URLRequest(url: url)) { $0.httpMethod = kind.sendsBody ? "POST" : "GET" }
-    var exchange = Exchange(kind: kind, style: style, request: request)
+    var exchange = AppCall(kind: kind, style: style, request: request)
     change(&exchange)
     let transcript = try await exchange.run(SpyProtocol.configuration())
     return (SpyProtocol.events(url), transcript)

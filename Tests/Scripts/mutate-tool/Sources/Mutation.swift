@@ -1,5 +1,5 @@
-/// A change of one expression or statement, as two texts around what is there. Both mutants and the original are then in one
-/// program, and changes may lie within each other.
+/// A change of one expression or statement, as two texts around what is there. Both mutants and the original
+/// are then in one program, and changes may lie within each other.
 struct Mutation: Encodable {
   let file: String
   let line: Int
