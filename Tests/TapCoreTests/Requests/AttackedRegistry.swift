@@ -25,7 +25,7 @@ enum AttackedRegistry {
     for number in 0..<routeCount {
       let route = "/" + host(number)
       let request = metrics.recorder.inbound.begin(
-        method: number % 1_000 == 7 ? megabyte : "GET", path: route, scheme: number % 3 == 0 ? route : "http",
+        method: number % 100 == 7 ? megabyte : "GET", path: route, scheme: number % 3 == 0 ? route : "http",
         traceparent: route)
       request.end(
         statusCode: number - 10_000, route: route, requestBodySize: number % 2 == 0 ? .min : .max,
