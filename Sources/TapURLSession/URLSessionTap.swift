@@ -19,8 +19,7 @@ public final class URLSessionTap: Sendable {
   package static let overflowClient = "_OTHER"
 
   /// Whether this process can read libcurl's info of each transfer. If not, sizes come from headers, and
-  /// there are no phases. Becomes `false` for good when that info contradicts what the tap and Foundation
-  /// know.
+  /// there are no phases.
   package static var readsTransferInfo: Bool { CurlInfo.shared != nil && Witness.libcurl.isBelieved }
 
   /// Whether the kernel's info of connections is used: if not, sandboxes answer in its place.

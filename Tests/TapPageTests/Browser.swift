@@ -85,7 +85,12 @@ final class Browser: Sendable {
 
   func wait(_ script: String) async throws {
     do {
-      try await Poll.until(script) { try await holds(script) }
+      try await Poll.until(script) {
+        // A page that loads itself again answers when it is there.
+        do { return try await holds(script) } catch  where "\(error)".contains("navigated or closed") {
+          return false
+        }
+      }
     } catch {
       let sizes = try await evaluate(
         "`window ${innerWidth} × ${innerHeight}, page ${document.documentElement.scrollWidth}, at ${scrollY}`"

@@ -49,7 +49,7 @@ package enum HostText {
 struct AllowedHosts: Sendable {
   private let names: Set<String>
 
-  init(_ access: Endpoint.Configuration.Access) { names = Set(access.allowedHosts.map(Self.normalized)) }
+  init(_ names: Set<String>) { self.names = Set(names.map(Self.normalized)) }
 
   /// The answer to a request for another host; `nil` if it names an allowed one, or none, as browsers never
   /// do.

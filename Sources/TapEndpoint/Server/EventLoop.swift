@@ -50,7 +50,7 @@ actor EventLoop {
     }
     listener = socket
     (self.router, self.authenticator, self.overdue) = (router, authenticator, overdue)
-    hosts = socket.address.isReachableFromNetwork ? nil : AllowedHosts(configuration.access)
+    hosts = socket.address.isReachableFromNetwork ? nil : AllowedHosts(configuration.access.allowedHosts)
     (limits, logRefusal) = (configuration.limits, configuration.logRefusal)
     connections = ConnectionTable(limit: limits.connections)
   }

@@ -70,7 +70,9 @@ extension ClientRelay {
   func compare(_ transfer: inout TransferInfo, with response: HTTPURLResponse?, at now: Instant) {
     if transfer.agrees(with: response) {
       Witness.libcurl.noteAgreement()
-      return Doubts.ofLibcurl.noteAgreement(of: server)
+      // Without a response it was the times alone.
+      if response != nil, transfer.redirectCount == 0 { Doubts.ofLibcurl.noteAgreement(of: server) }
+      return
     }
     Witness.libcurl.noteContradiction()
     if transfer.redirectCount == 0, Doubts.ofLibcurl.noteContradiction(of: server, at: now) {
@@ -107,7 +109,8 @@ extension ClientRelay {
       case let error?: .failure(RequestErrorType(error), statusCode: statusCode)
       }
     // Only of the native loader: the error of an app's own loader may contain secrets.
-    let failure = transfer.isNative && end != .cancelled ? error as? URLError : nil
+    let isLoadedByFoundation = transfer.isNative || transfer.isDiscarded
+    let failure = isLoadedByFoundation && end != .cancelled ? error as? URLError : nil
     let hasHead = transfer.finalStatusCode != nil
     let message =
       failure?.curlMessage ?? failure?.timeoutMessage(context.curl?.timeout(of: task), hasHead: hasHead)

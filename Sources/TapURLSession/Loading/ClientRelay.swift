@@ -118,7 +118,8 @@ final class ClientRelay: NSObject, URLProtocolClient {
     let task = sender.task
     // The response's getter waits for a queue of the task's: it is asked for only where libcurl's info does
     // not do, or is to be compared.
-    let isAsked = !transfer.isSufficient || context.keepsHeaders || Witness.libcurl.isDue
+    let isAsked =
+      !transfer.isSufficient || context.keepsHeaders || Witness.libcurl.isDue || !Doubts.ofLibcurl.isEmpty
     let response = isAsked ? task?.response as? HTTPURLResponse : nil
     if transfer.isNative { compare(&transfer, with: response, at: now) }
     if let task, response?.statusCode == 401, response?.value(forHTTPHeaderField: "WWW-Authenticate") != nil {

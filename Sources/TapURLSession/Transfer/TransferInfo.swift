@@ -45,6 +45,8 @@ package struct TransferInfo: Sendable, Hashable {
 
   /// Whether libcurl knows the transfer. Of another the tap knows what it has seen, and no phases.
   package internal(set) var isNative = false
+  /// libcurl knows it, and what it says is not used.
+  private(set) var isDiscarded = false
   /// CURLINFO_RESPONSE_CODE: 0 before a head has arrived.
   var statusCode: Int?
   /// CURLINFO_NUM_CONNECTS: how many connections the transfer has opened.
@@ -118,7 +120,7 @@ package struct TransferInfo: Sendable, Hashable {
   /// Leaves what the tap itself has seen.
   mutating func discardInfo() {
     var other = TransferInfo()
-    (other.relay, other.elapsed, other.end) = (relay, elapsed, end)
+    (other.relay, other.elapsed, other.end, other.isDiscarded) = (relay, elapsed, end, true)
     self = other
   }
 

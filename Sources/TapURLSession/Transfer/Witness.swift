@@ -64,57 +64,75 @@ final class Doubts: Sendable {
   private struct Doubt {
     /// Contradictions less agreements.
     var contradictions = 0
-    var end: Instant?
+    var expiry: Instant
+  }
+
+  private struct State {
+    var servers: [String: Doubt] = [:]
+    /// The earliest of all, or earlier.
+    var nextExpiry = Instant.never
+
+    mutating func removeExpired(at now: Instant) {
+      guard now >= nextExpiry else { return }
+      servers = servers.filter { now < $0.value.expiry }
+      nextExpiry = servers.values.reduce(.never) { min($0, $1.expiry) }
+    }
   }
 
   /// After so many contradictions more than agreements a server's transfers are doubted.
   private static let enough = 3
   /// The most servers that are remembered. Each contradicted transfer is left out anyway.
   private static let limit = 256
+  /// From the first contradiction, and again from the one that was enough.
   private static let duration = Duration.seconds(600)
 
-  private let isEmpty = Atomic(true)
-  private let servers = Mutex<[String: Doubt]>([:])
+  private let hasNone = Atomic(true)
+  private let state = Mutex(State())
 
-  /// Whether what libcurl says of a server's transfer is not used. Without any doubt the name is not asked
-  /// for.
+  /// Whether no server is remembered. While one is, each response is compared.
+  var isEmpty: Bool { hasNone.load(ordering: .relaxed) }
+
+  /// Whether what libcurl says of a server's transfer is not used. Without any doubt the name is not asked for.
   func contains(_ server: @autoclosure () -> String, at now: Instant) -> Bool {
-    if isEmpty.load(ordering: .relaxed) { return false }
+    if isEmpty { return false }
     let server = server()
-    return servers.withLock { servers in
-      guard let end = servers[server]?.end else { return false }
-      if now >= end { forget(server, in: &servers) }
-      return now < end
+    return change { state in
+      state.removeExpired(at: now)
+      return state.servers[server].map { $0.contradictions >= Self.enough } ?? false
     }
   }
 
   func noteAgreement(of server: @autoclosure () -> String) {
-    if isEmpty.load(ordering: .relaxed) { return }
+    if isEmpty { return }
     let server = server()
-    servers.withLock { servers in
-      guard let contradictions = servers[server]?.contradictions else { return }
-      servers[server]?.contradictions = contradictions - 1
-      if contradictions == 1 { forget(server, in: &servers) }
+    change { state in
+      guard let contradictions = state.servers[server]?.contradictions else { return }
+      state.servers[server]?.contradictions = contradictions - 1
+      if contradictions == 1 { state.servers[server] = nil }
     }
   }
 
   /// - Returns: Whether the server's transfers are doubted from now on.
   func noteContradiction(of server: String, at now: Instant) -> Bool {
-    servers.withLock { servers in
-      guard servers[server] != nil || servers.count < Self.limit else { return false }
-      isEmpty.store(false, ordering: .relaxed)
-      servers[server, default: Doubt()].contradictions += 1
-      guard let doubt = servers[server], doubt.end == nil, doubt.contradictions >= Self.enough else {
-        return false
-      }
-      servers[server]?.end = now.advanced(by: Self.duration)
-      return true
+    change { state in
+      state.removeExpired(at: now)
+      guard state.servers[server] != nil || state.servers.count < Self.limit else { return false }
+      let expiry = now.advanced(by: Self.duration)
+      var doubt = state.servers[server] ?? Doubt(expiry: expiry)
+      doubt.contradictions += 1
+      let isEnough = doubt.contradictions == Self.enough
+      if isEnough { doubt.expiry = expiry }
+      state.servers[server] = doubt
+      state.nextExpiry = min(state.nextExpiry, doubt.expiry)
+      return isEnough
     }
   }
 
-  private func forget(_ server: String, in servers: inout [String: Doubt]) {
-    servers[server] = nil
-    isEmpty.store(servers.isEmpty, ordering: .relaxed)
+  private func change<Result: Sendable>(_ body: (inout sending State) -> sending Result) -> Result {
+    state.withLock { state in
+      defer { hasNone.store(state.servers.isEmpty, ordering: .relaxed) }
+      return body(&state)
+    }
   }
 }
 

@@ -28,8 +28,7 @@ import TestSupport
   /// A page of any site can have its own name resolve to this machine, and read what is served there (DNS
   /// rebinding). Browsers always name a host.
   @Test func `allows this machine's hosts, addresses, and those of the configuration`() {
-    let hosts = AllowedHosts(
-      with(Endpoint.Configuration.Access()) { $0.allowedHosts = ["Metrics.Example.com", "a.co."] })
+    let hosts = AllowedHosts(["Metrics.Example.com", "a.co."])
     func isAllowed(_ host: String) -> Bool {
       hosts.refusal(EndpointRequest(path: "/", headers: ["Host": host])) == nil
     }

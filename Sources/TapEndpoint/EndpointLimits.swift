@@ -1,0 +1,56 @@
+extension Endpoint.Configuration {
+  /// The limits of what clients can use. A request beyond one is answered with the status named here, or cut
+  /// off.
+  ///
+  /// Timeouts are 1 ms to a day, and each number has a minimum. A start with another value throws
+  /// ``EndpointError``. Numbers have no maximum, because a limit reserves nothing.
+  public struct Limits: Sendable {
+    /// The bytes of a request's head: 414 if the request line exceeds them, else 431. 8 KiB.
+    public var headBytes = 8192
+    /// The header fields of a request: 431. 100.
+    public var headerCount = 100
+    /// From the first byte of a head to its last: 408. 5 s.
+    public var headTimeout = Duration.seconds(5)
+    /// From the start of the connection, or the last answer, to the next request. 75 s.
+    public var idleTimeout = Duration.seconds(75)
+    /// From a request to its answer: 503. 60 s.
+    public var answerTimeout = Duration.seconds(60)
+    /// The time for a client to receive each 64 KiB of an answer, and the rest at its end. 10 s.
+    public var writeTimeout = Duration.seconds(10)
+    /// Open connections. When full, a new one closes the longest-idle one; if none is idle, the one that has
+    /// waited longest for its client to send or read. 512.
+    public var connections = 512
+    /// Requests that wait for an answer of `/logs` or the page: 503. 256, and at most half of the
+    /// ``connections``. A request counts until it is answered, its time is over or its client has left,
+    /// whether its handler returns or not. Scrapes have a limit of their own, a quarter of the
+    /// ``connections``, and `/healthz` has none: other requests never keep them from an answer.
+    public var requestsInFlight = 256
+    /// The bytes of answers that clients have yet to read: 503. 64 MiB for scrapes, and as many for all other
+    /// answers. A body of at most 16 KiB does not count, nor the second of two connections that send the same
+    /// one, as scrapes do that arrive together. One answer may exceed the limit if nothing else waits.
+    public var unsentBytes = 67_108_864
+
+    /// Makes the default limits.
+    public init() {}
+
+    var firstInvalid: String? {
+      let counts = [
+        ("headBytes", headBytes, 64), ("headerCount", headerCount, 1), ("connections", connections, 1),
+        ("requestsInFlight", requestsInFlight, 1), ("unsentBytes", unsentBytes, 0),
+      ]
+      let timeouts = [
+        ("headTimeout", headTimeout), ("idleTimeout", idleTimeout), ("answerTimeout", answerTimeout),
+        ("writeTimeout", writeTimeout),
+      ]
+      for (name, value, least) in counts where value < least {
+        return "\(name) is \(value) and must be at least \(least)"
+      }
+      // A day is as good as for ever, and far from the overflow of instants.
+      let range = Duration.milliseconds(1) ... .seconds(86_400)
+      for (name, value) in timeouts where !range.contains(value) {
+        return "\(name) is \(value) and must be between 1 ms and a day"
+      }
+      return nil
+    }
+  }
+}
