@@ -92,7 +92,8 @@ final class Doubts: Sendable {
   /// Whether no server is remembered. While one is, each response is compared.
   var isEmpty: Bool { hasNone.load(ordering: .relaxed) }
 
-  /// Whether what libcurl says of a server's transfer is not used. Without any doubt the name is not asked for.
+  /// Whether what libcurl says of a server's transfer is not used. Without any doubt the name is not asked
+  /// for.
   func contains(_ server: @autoclosure () -> String, at now: Instant) -> Bool {
     if isEmpty { return false }
     let server = server()
