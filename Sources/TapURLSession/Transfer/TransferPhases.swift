@@ -173,7 +173,7 @@ extension TransferInfo {
     return hadFreeConnection ? 0 : nil
   }
 
-  /// How late libcurl noted that a request without a body went out: 0 where nobody knows better.
+  /// How late libcurl noted that a request without a body went out: 0 if nothing tells it.
   ///
   /// libcurl notes ``preTransfer`` once it has sent it (`mstate_enter_did` in its `multi.c`), so it is late
   /// where the thread loses the processor in between. The kernel knows better, as far as its clock tells (of
