@@ -22,15 +22,16 @@ extension Benchmark {
   static let carriedTrace = Benchmark(
     "request.trace.carried", unit: "ns", reference: "one uncontended Mutex lock and unlock",
     value: {
-      let urls = (0..<100).compactMap { URL(string: "http://host.test/\($0)") }
-      let requests = urls.map { URLRequest(url: $0) }.map { ($0, TaskRequest($0)) }
-      let (carried, rounds) = (CarriedRequests(limit: 1_000), 1_000)
+      let texts = (0..<100).compactMap { URL(string: "http://host.test/\($0)") }
+        .map { RequestText(URLRequest(url: $0)) }
+      let (requests, rounds) = (CarriedRequests(limit: 1_000), 1_000)
       return TraceContext.$current.withValue(.random()) {
-        Stopwatch.nanoseconds(per: rounds * requests.count) {
+        Stopwatch.nanoseconds(per: rounds * texts.count) {
           for _ in 0..<rounds {
-            for (request, asked) in requests {
-              carried.add(asked, in: .ofCurrentWork)
-              _ = carried.take(request).parent?.child()
+            for text in texts {
+              requests.add(
+                .init(text: text, trace: .ofCurrentWork, loader: URLProtocol.self, context: requests))
+              _ = requests.take(from: .current)?.trace?.child()
             }
           }
         }

@@ -54,11 +54,19 @@ import TestSupport
 
   /// Takes what ``MockProtocol`` does.
   private final class OtherMock: MockProtocol {
+    static let questions = Mutex(0)
+
+    override class func canInit(with request: URLRequest) -> Bool {
+      questions.withLock { $0 += 1 }
+      return super.canInit(with: request)
+    }
+
     override func startLoading() { client?.urlProtocol(self, didFailWithError: URLError(.dataNotAllowed)) }
   }
 
   @Test func `of several that would take a request the first gets it, tapped as in stock`() async throws {
     let tap = URLSessionTap(observers: [])
+    var last = 0
     let orders: [[AnyClass]] = [[MockProtocol.self, OtherMock.self], [OtherMock.self, MockProtocol.self]]
     for classes in orders {
       let original = URLSessionConfiguration.ephemeral
@@ -67,7 +75,11 @@ import TestSupport
       let call = AppCall(kind: .data, style: .async, request: URLRequest(url: url))
       let stock = try await call.run(original)
       #expect(stock.status == (classes.first == MockProtocol.self ? 203 : nil))
+      let before = OtherMock.questions.withLock { $0 }
       #expect(try await call.run(tap.sessionConfiguration(from: original, client: "test")) == stock)
+      let asked = OtherMock.questions.withLock { $0 } - before
+      #expect(asked == before - last)
+      last += asked * 2
     }
   }
 

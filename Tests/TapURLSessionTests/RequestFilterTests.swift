@@ -96,7 +96,7 @@ import TestSupport
       for name in names {
         let context = TapContext(clients: [TapContext.Client(tap: tap, name: "")], loaders: [])
         setenv(name, "http://127.0.0.1:1", 1)
-        #expect(!context.accepts(TaskRequest(own), in: nil))
+        #expect(context.accept(TaskRequest(own), in: nil) == nil)
         unsetenv(name)
         #expect(context.seesAllRequests == (name == "HTTP_PROXY"), "\(name)")
       }
@@ -155,9 +155,9 @@ import TestSupport
     let configuration = tap.sessionConfiguration(from: .ephemeral(with: MockProtocol.self), client: "a")
     let metricsClass: AnyClass = try #require(configuration.protocolClasses?.first)
     let context = try #require(ProtocolClasses.context(of: metricsClass))
-    let isAccepted = context.accepts(
+    let loader = context.accept(
       TaskRequest(URLRequest(url: try #require(URL(string: request.url)))), in: nil)
-    #expect(isAccepted == (request.url == "http://chosen.test/"))
+    #expect((loader != nil) == (request.url == "http://chosen.test/"))
     #expect(context.seesAllRequests == request.isKnown)
     // Not even one that Foundation refuses, where the filter leaves it out.
     tap.flush()

@@ -3,31 +3,30 @@ package import TapCore
 package import TapFoundation
 
 /// Carries what `canInit` knows of a request to the loader, which Foundation mostly makes on another thread:
-/// the trace of the Swift task that resumes it, and what has been read of it, so that it is read once.
+/// the trace of the Swift task that resumes it, what has been read of it, and who loads it.
 ///
-/// `canInit` and the loader share only the URLRequest's storage, as do all tasks made from one value: the
-/// trace is carried while all expected loaders of that storage come from one trace. Foundation makes one
-/// loader for each `canInit` that takes a request (`URLSessionTask._getProtocol`).
+/// Foundation asks within `resume()`, on the task's own queue (`URLSessionTask._getProtocol`): by that queue
+/// the loader finds the answer, whatever other tasks are made of the same request. What an app's own chain of
+/// protocols asks elsewhere stays behind under another queue, or is replaced by Foundation's next question.
 package final class CarriedRequests: Sendable {
-  /// What has been asked for and has no loader yet, of one reference.
-  private struct Pending {
-    /// Keeps the reference: another request at its address is not this one.
-    let asked: TaskRequest
-    let parent: TraceContext?
-    var count = 0
-    /// Not all come from one place.
-    var isAmbiguous = false
+  /// What is known of a request that was accepted.
+  package struct Carried: Sendable {
+    let text: RequestText
+    package let trace: TraceContext?
+    let loader: URLProtocol.Type
+    /// Which of them accepted it.
+    let context: ObjectIdentifier
 
-    mutating func add(_ parent: TraceContext?) {
-      count += 1
-      if parent != self.parent { isAmbiguous = true }
+    package init(text: RequestText, trace: TraceContext?, loader: URLProtocol.Type, context: AnyObject) {
+      (self.text, self.trace, self.loader) = (text, trace, loader)
+      self.context = ObjectIdentifier(context)
     }
   }
 
+  /// Two generations: what is never taken goes with the older one, whose room is needed.
   private struct Table {
-    var pending: [UInt: Pending] = [:]
-    /// Loaders are not made as they are asked for, so nothing is carried any more.
-    var isGivenUp = false
+    var newer: [TaskQueue: Carried] = [:]
+    var older: [TaskQueue: Carried] = [:]
   }
 
   package static let shared = CarriedRequests(limit: 16_384)
@@ -35,58 +34,56 @@ package final class CarriedRequests: Sendable {
   private let limit: Int
   private let table = Mutex(Table())
 
-  /// - Parameter limit: The most references that are kept.
+  /// - Parameter limit: The most questions of a generation.
   package init(limit: Int) { self.limit = limit }
 
-  /// A loader of the request will be made, for a task that was resumed within this trace, or within none.
-  package func add(_ asked: TaskRequest, in parent: TraceContext?) {
-    guard let reference = asked.request.reference else { return }
-    let dropped = table.withLock { table -> [UInt: Pending] in
-      if table.isGivenUp { return [:] }
-      if table.pending.count >= limit, table.pending[reference] == nil {
-        return exchange(&table, with: Table(isGivenUp: true)).pending
-      }
-      table.pending[reference, default: Pending(asked: asked, parent: parent)].add(parent)
-      return [:]
+  /// The request that is asked about on the current queue was accepted.
+  package func add(_ carried: Carried) {
+    guard let queue = TaskQueue.current else { return }
+    let forgotten = table.withLock { table -> [TaskQueue: Carried]? in
+      table.newer[queue] = carried
+      guard table.newer.count >= limit else { return nil }
+      defer { table = Table(older: table.newer) }
+      return table.older
     }
-    // They are freed here, outside the lock: a body stream of the app's may be among them.
-    guard !dropped.isEmpty else { return }
-    StandardError.write(
-      line: "session-tap: warning: requests have no trace but their own any more: "
-        + "\(dropped.count) times canInit took a request whose loader was not made")
+    // Freed here, outside the lock.
+    _ = forgotten
   }
 
-  /// How many references are kept.
-  var pendingCount: Int { table.withLock { $0.pending.count } }
-
-  /// The loader of the request is made.
-  ///
-  /// - Returns: The request, and the trace within which its task was resumed: `nil` if there was none, or it
-  ///   is not known which.
-  package func take(_ request: URLRequest) -> (asked: TaskRequest, parent: TraceContext?) {
-    let pending = request.reference.flatMap { reference in
-      table.withLock { table -> Pending? in
-        guard var pending = table.pending.removeValue(forKey: reference) else { return nil }
-        pending.count -= 1
-        if pending.count > 0 { table.pending[reference] = pending }
-        return pending
-      }
+  /// What was last carried from the queue, once.
+  package func take(from queue: TaskQueue?) -> Carried? {
+    guard let queue else { return nil }
+    return table.withLock { table in
+      let newer = table.newer.removeValue(forKey: queue)
+      let older = table.older.isEmpty ? nil : table.older.removeValue(forKey: queue)
+      return newer ?? older
     }
-    guard let pending else { return (TaskRequest(request), nil) }
-    return (pending.asked, pending.isAmbiguous ? nil : pending.parent)
+  }
+
+  /// How many questions are kept.
+  var count: Int { table.withLock { $0.newer.count + $0.older.count } }
+}
+
+/// The request of a task, with what is read of it.
+package struct TaskRequest: Sendable {
+  let request: URLRequest
+  let text: RequestText
+
+  /// - Parameter text: If it was read before.
+  package init(_ request: URLRequest, _ text: RequestText? = nil) {
+    self.request = request
+    self.text = text ?? RequestText(request)
   }
 }
 
-/// The request of a task, and what is read of it: once, since each of Foundation's getters makes a copy. A
-/// class, because it is passed on.
-package final class TaskRequest: Sendable {
-  let request: URLRequest
+/// What is read of a task's request: once, since each of Foundation's getters makes a copy. A class, because
+/// it is passed on.
+package final class RequestText: Sendable {
   let url: String
   let method: String
   let server: URLAuthority?
 
   package init(_ request: URLRequest) {
-    self.request = request
     url = request.url?.absoluteString ?? ""
     method = request.httpMethod ?? "GET"
     server = URLAuthority(url)

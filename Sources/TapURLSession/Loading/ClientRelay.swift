@@ -21,9 +21,9 @@ final class ClientRelay: NSObject, URLProtocolClient {
   init(
     to original: any URLProtocolClient, _ asked: TaskRequest, in trace: TraceContext?, context: TapContext
   ) {
-    (self.original, self.context, method) = (original, context, asked.method)
+    (self.original, self.context, method) = (original, context, asked.text.method)
     progress = TransferProgress(
-      method: method, isSecure: asked.url.hasPrefix("https:"), curl: context.curl)
+      method: method, isSecure: asked.text.url.hasPrefix("https:"), curl: context.curl)
     requests = context.observe(asked, in: trace, progress: progress)
   }
 

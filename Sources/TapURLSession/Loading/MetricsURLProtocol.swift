@@ -30,8 +30,9 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
     // Runs under a lock of the whole process: ask, and touch no session.
     guard let context else { return false }
     let (asked, trace) = (TaskRequest(request), TraceContext.ofCurrentWork)
-    guard context.accepts(asked, in: trace) else { return false }
-    CarriedRequests.shared.add(asked, in: trace)
+    guard let loader = context.accept(asked, in: trace) else { return false }
+    CarriedRequests.shared.add(
+      .init(text: asked.text, trace: trace, loader: loader, context: context))
     return true
   }
 
@@ -45,10 +46,12 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
     let request = task.originalRequest ?? URLRequest(url: URL(fileURLWithPath: "/"))
     super.init(request: request, cachedResponse: cachedResponse, client: client)
     self.task = task
-    let (asked, trace) = CarriedRequests.shared.take(request)
+    let carried = CarriedRequests.shared.take(from: TaskQueue(of: task))
     guard let context = Self.context, let originalClient = super.client else { return }
-    let relay = ClientRelay(to: originalClient, asked, in: trace, context: context)
-    guard let loaderClass = context.loader(for: request) else { return }
+    let asked = TaskRequest(request, carried?.text)
+    let relay = ClientRelay(to: originalClient, asked, in: carried?.trace, context: context)
+    let isOfContext = carried?.context == ObjectIdentifier(context)
+    guard let loaderClass = isOfContext ? carried?.loader : context.loader(for: request) else { return }
     loader = loaderClass.init(task: task, cachedResponse: cachedResponse, client: relay)
     self.relay = relay
   }

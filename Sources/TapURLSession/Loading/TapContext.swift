@@ -64,25 +64,27 @@ final class TapContext: Sendable {
       && hasOlderTasks == other.hasOlderTasks
   }
 
-  /// Whether a tap records requests like this one.
+  /// The class that loads a request like this one, if a tap records it.
   ///
   /// Only http and https are ours, in lowercase as the native loaders want them: a native WebSocket task
   /// casts its loader to the native class, and other schemes have no metrics here.
   ///
   /// - Parameter trace: Within which the app asks.
-  func accepts(_ asked: TaskRequest, in trace: TraceContext?) -> Bool {
+  func accept(_ asked: TaskRequest, in trace: TraceContext?) -> URLProtocol.Type? {
     if clients.isEmpty {
       warn()
-      return false
+      return nil
     }
     let request = asked.request
     let isRecorded = clients.contains { records(asked, for: $0) }
-    let isOurs = asked.url.hasPrefix("http:") || asked.url.hasPrefix("https:")
-    if isRecorded, isOurs, loader(for: request) != nil { return true }
+    let isOurs = asked.text.url.hasPrefix("http:") || asked.text.url.hasPrefix("https:")
+    if isRecorded, isOurs, let loader = loader(for: request) { return loader }
     let other = (loaders + Self.native).first { $0.canInit(with: request) }
-    if let other, takesConnection(other, to: asked.server) { hasExcluded.store(true, ordering: .relaxed) }
+    if let other, takesConnection(other, to: asked.text.server) {
+      hasExcluded.store(true, ordering: .relaxed)
+    }
     if isRecorded, other == nil, isRefused(request) { recordRefusal(of: asked, in: trace) }
-    return false
+    return nil
   }
 
   /// Whether a request that is left out, or a WebSocket, takes a connection of libcurl's that others may wait
@@ -104,7 +106,7 @@ final class TapContext: Sendable {
   }
 
   private func records(_ asked: TaskRequest, for client: Client) -> Bool {
-    client.tap.records(server: asked.server) {
+    client.tap.records(server: asked.text.server) {
       describe(asked, for: client, trace: asked.request.ownTrace, hasHeaders: true)
     }
   }
@@ -124,7 +126,7 @@ final class TapContext: Sendable {
     let trace = asked.request.ownTrace ?? parent.map { TraceContext.next(in: $0) }
     return clients.compactMap { client in
       let tap = client.tap
-      // With one tap, `accepts` has asked it.
+      // With one tap, `accept` has asked it.
       guard !tap.isStopped, clients.count == 1 || records(asked, for: client) else { return nil }
       let hasHeaders = tap.configuration.collectsHeaders
       return Request(
@@ -139,11 +141,12 @@ final class TapContext: Sendable {
   private func describe(
     _ asked: TaskRequest, for client: Client, trace: TraceContext?, hasHeaders: Bool
   ) -> RequestDescription {
-    let (context, templates) = (asked.request.tapContext, client.tap.recorder.outboundTemplates)
+    let (context, text) = (asked.request.tapContext, asked.text)
+    let templates = client.tap.recorder.outboundTemplates
     var description = RequestDescription(
-      client: client.name, method: asked.method, url: asked.url, serverAddress: asked.server?.host,
-      serverPort: asked.server?.port,
-      urlTemplate: context?.urlTemplate ?? templates?.template(forURL: asked.url),
+      client: client.name, method: text.method, url: text.url, serverAddress: text.server?.host,
+      serverPort: text.server?.port,
+      urlTemplate: context?.urlTemplate ?? templates?.template(forURL: text.url),
       traceContext: trace, fields: context?.fields ?? [:],
       headers: hasHeaders ? asked.request.allHTTPHeaderFields ?? [:] : [:])
     description.knownMethods = client.tap.recorder.knownMethods

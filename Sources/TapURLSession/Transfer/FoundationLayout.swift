@@ -143,15 +143,6 @@ struct FoundationLayout: Sendable {
     let table = UnsafeRawPointer(Unmanaged.passUnretained(multiHandle).toOpaque()) + sockets.table
     return sockets.type.first(in: table, where: fits)
   }
-
-  /// `_fixLifetime` is what `withExtendedLifetime` comes down to, whose generic call costs more than the
-  /// load.
-  @inline(__always)
-  private func load<Value>(_ offset: Int, of object: AnyObject, as type: Value.Type) -> Value {
-    defer { _fixLifetime(object) }
-    let start = UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())
-    return start.load(fromByteOffset: offset, as: type)
-  }
 }
 
 /// A dictionary by descriptor, whatever its values are: their type is private.

@@ -43,6 +43,15 @@ struct StoredProperty {
   }
 }
 
+/// Reads what an object has at an offset. `_fixLifetime` is what `withExtendedLifetime` comes down to, whose
+/// generic call costs more than the load.
+@inline(__always)
+func load<Value>(_ offset: Int, of object: AnyObject, as type: Value.Type) -> Value {
+  defer { _fixLifetime(object) }
+  let start = UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())
+  return start.load(fromByteOffset: offset, as: type)
+}
+
 private protocol OptionalType {
   static var wrapped: any Any.Type { get }
   var value: Any? { get }
@@ -55,22 +64,6 @@ extension Optional: OptionalType {
 
 /// What Foundation on Linux keeps of a request beside its properties.
 extension URLRequest {
-  /// Where the reference is that a request stands on. `nil` unless a class is stored there, copies have the
-  /// same, and a change takes another.
-  private static let handleOffset: Int? = {
-    guard let handle = StoredProperty("_handle", of: Self.self), handle.type is AnyClass else { return nil }
-    var changed = URLRequest(url: URL(fileURLWithPath: "/"))
-    let (one, other) = (changed, changed)
-    changed.httpMethod = "HEAD"
-    guard let word: UInt = one.load(handle.offset), word == other.load(handle.offset),
-      word != changed.load(handle.offset)
-    else { return nil }
-    return handle.offset
-  }()
-
-  /// The reference that this request stands on, as a number that is compared and never followed.
-  var reference: UInt? { Self.handleOffset.flatMap(load) }
-
   /// Where it says whether `timeoutInterval` was set. `nil` unless that byte changes from 0 to 1 when it is.
   private static let timeoutOffset: Int? = {
     let flag = StoredProperty("isTimeoutIntervalSet", of: Self.self, type: "Swift.Bool")

@@ -2,7 +2,7 @@ import TestSupport
 
 @testable import TapURLSession
 
-/// A request that nobody gave a trace has that of where it was made, exactly or not at all.
+/// A request that nobody gave a trace has that of where it was made.
 @Suite struct CarriedTraceTests {
   private func request(_ url: String = "http://host.test/") throws -> URLRequest {
     URLRequest(url: try #require(URL(string: url)))
@@ -79,7 +79,7 @@ import TestSupport
   /// Each lane makes one call after the other, each in a trace of its own, under a client's name of its own:
   /// so it is known which line is which.
   @Test(arguments: [false, true])
-  func `no request has the trace of another, also where all are made of one value`(
+  func `each request has its own trace, also where all are made of one value`(
     isShared: Bool
   ) async throws {
     let origin = try Origin(keepsRequests: false) { _ in [.response()] }
@@ -108,82 +108,83 @@ import TestSupport
     }
     tap.flush()
     let ended = Dictionary(grouping: observer.ended, by: \.request.client)
-    var known = 0
     for (client, traces) in made {
       let recorded = ended[client]?.map(\.request.traceContext?.traceID) ?? []
       try #require(recorded.count == calls)
       for (recorded, trace) in zip(recorded, traces) {
-        #expect(recorded == trace || (isShared && recorded == nil))
-        if recorded != nil { known += 1 }
+        #expect(recorded == trace)
       }
     }
-    let count = 16 * (0..<calls).count { $0 % 8 != 7 }
-    if isShared { print("of one value: \(known) of \(count) traces are known") }
   }
 
-  @Test func `a trace is carried to the loader that was asked for, once`() throws {
-    let (carried, trace) = (CarriedRequests(limit: 10), TraceContext.random())
-    let (one, other) = (try request(), try request())
-    carried.add(TaskRequest(one), in: trace)
-    #expect(carried.take(other).parent == nil)
-    let copy = one
-    #expect(carried.take(copy).parent == trace)
-    #expect(carried.take(one).parent == nil)
+  /// A question that an app's own chain of protocols asks is no task's: 20 requests of the same value follow.
+  @Test func `a question that no loader follows keeps nothing of the request, nor spoils a trace`()
+    async throws
+  {
+    final class Body: InputStream {
+      nonisolated(unsafe) static weak var newest: Body?
+    }
+    let origin = try Origin { _ in [.response()] }
+    let (tap, observer) = URLSessionTap.observed()
+    let configuration = tap.sessionConfiguration(from: .ephemeral, client: "test")
+    let metricsClass = try #require(configuration.protocolClasses?.first as? URLProtocol.Type)
+    do {
+      let body = Body(data: Data([1]))
+      Body.newest = body
+      let upload = with(URLRequest(url: origin.url())) { $0.httpBodyStream = body }
+      #expect(metricsClass.canInit(with: upload))
+    }
+    #expect(Body.newest == nil)
+    let request = URLRequest(url: origin.url())
+    let session = URLSession(configuration: configuration)
+    defer { session.finishTasksAndInvalidate() }
+    let traces = (0..<20).map { _ in TraceContext.random() }
+    for trace in traces {
+      TraceContext.$current.withValue(.random()) { #expect(metricsClass.canInit(with: request)) }
+      _ = try await TraceContext.$current.withValue(trace) { try await session.data(for: request) }
+    }
+    tap.flush()
+    #expect(observer.ended.map(\.request.traceContext?.traceID) == traces.map(\.traceID))
   }
 
-  @Test func `what is pending of one value has a trace if all of it has the same`() throws {
-    let (carried, request) = (CarriedRequests(limit: 10), try request())
+  private func carried(
+    _ trace: TraceContext?, of text: RequestText, in context: AnyObject
+  ) -> CarriedRequests.Carried {
+    .init(text: text, trace: trace, loader: URLProtocol.self, context: context)
+  }
+
+  @Test func `what was last asked on a queue is carried from there, once`() throws {
+    let (requests, text) = (CarriedRequests(limit: 10), RequestText(try request()))
     let (one, other) = (TraceContext.random(), TraceContext.random())
-    let cases: [([TraceContext?], TraceContext?)] = [
-      ([one, one], one), ([one, other], nil), ([one, nil], nil), ([nil, one], nil),
-    ]
-    for (pending, expected) in cases {
-      for trace in pending { carried.add(TaskRequest(request), in: trace) }
-      #expect(carried.take(request).parent == expected)
-      #expect(carried.take(request).parent == expected)
+    let queues = (0..<2).map { _ in DispatchQueue(label: "the same") }
+    for (queue, trace) in [(queues[0], other), (queues[0], one), (queues[1], other)] {
+      queue.sync { requests.add(carried(trace, of: text, in: requests)) }
     }
-    // It is over with the last of them.
-    carried.add(TaskRequest(request), in: one)
-    carried.add(TaskRequest(request), in: other)
-    _ = carried.take(request)
-    carried.add(TaskRequest(request), in: one)
-    #expect(carried.take(request).parent == nil)
-    #expect(carried.take(request).parent == nil)
-    carried.add(TaskRequest(request), in: one)
-    #expect(carried.take(request).parent == one)
+    let taken = queues.map { queue in
+      queue.sync { (0..<2).map { _ in requests.take(from: .current)?.trace } }
+    }
+    #expect(taken == [[one, nil], [other, nil]] && requests.count == 0)
+    #expect(requests.take(from: nil) == nil)
   }
 
-  @Test func `where loaders are asked for and not made, nothing is carried any more, nor kept`() throws {
-    let (carried, trace) = (CarriedRequests(limit: 3), TraceContext.random())
-    let requests = try (0..<5).map { try request("http://host.test/\($0)") }
-    for request in requests { carried.add(TaskRequest(request), in: trace) }
-    #expect(requests.allSatisfy { carried.take($0).parent == nil })
-    #expect(carried.pendingCount == 0)
-    carried.add(TaskRequest(requests[0]), in: trace)
-    #expect(carried.take(requests[0]).parent == nil)
-    // As many as there is room for, and more of one value, are no reason.
-    let full = CarriedRequests(limit: 3)
-    let pending = Array(requests.prefix(3)) + [requests[0]]
-    for request in pending { full.add(TaskRequest(request), in: trace) }
-    #expect(pending.allSatisfy { full.take($0).parent == trace })
-    // One more is one.
-    for request in requests.prefix(4) { full.add(TaskRequest(request), in: trace) }
-    #expect(full.take(requests[0]).parent == nil)
+  @Test func `of what is never taken two generations are kept`() throws {
+    let (requests, text) = (CarriedRequests(limit: 3), RequestText(try request()))
+    let queues = (0..<9).map { DispatchQueue(label: "queue \($0)") }
+    var counts: [Int] = []
+    for queue in queues {
+      queue.sync { requests.add(carried(.random(), of: text, in: requests)) }
+      counts.append(requests.count)
+    }
+    #expect(counts == [1, 2, 3, 4, 5, 3, 4, 5, 3])
+    let taken = queues.map { queue in queue.sync { requests.take(from: .current) != nil } }
+    #expect(taken == [false, false, false, false, false, false, true, true, true])
   }
 
-  @Test func `it is told once on standard error`() async throws {
-    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-      let carried = CarriedRequests(limit: 2)
-      for number in 0..<4 {
-        let url = try #require(URL(string: "http://host.test/\(number)"))
-        carried.add(TaskRequest(URLRequest(url: url)), in: nil)
-      }
-    }
-    let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
-    let lines = text.split(separator: "\n").map(String.init).filter { $0.hasPrefix("session-tap") }
-    let expected =
-      "session-tap: warning: requests have no trace but their own any more: "
-      + "2 times canInit took a request whose loader was not made"
-    #expect(lines == [expected])
+  @Test func `a task has the queue on which Foundation asks`() throws {
+    let session = URLSession(configuration: .ephemeral)
+    defer { session.invalidateAndCancel() }
+    let tasks = (0..<2).map { _ in session.dataTask(with: URLRequest(url: URL(fileURLWithPath: "/"))) }
+    let queues = tasks.map { TaskQueue(of: $0) }
+    #expect(queues[0] != nil && queues[0] == TaskQueue(of: tasks[0]) && queues[0] != queues[1])
   }
 }
