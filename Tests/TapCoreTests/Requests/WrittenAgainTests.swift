@@ -8,6 +8,13 @@ struct WrittenAgainTests {
     try String(text).matches(of: Regex(pattern, as: (Substring, Substring).self)).map { String($0.1) }
   }
 
+  /// The rows of the table of labels.
+  private func labelRows() throws -> [Substring] {
+    let lines = try Repository.article("MetricsAndLimits")
+      .split(separator: "\n", omittingEmptySubsequences: false)
+    return Array(lines.drop { !$0.hasPrefix("| label |") }.dropFirst(2).prefix { $0.hasPrefix("| `") })
+  }
+
   @Test func `the page, the boards and the articles have each phase`() throws {
     let phases = RequestTimings.Phase.allCases
     #expect(phases.map(\.index) == Array(phases.indices))
@@ -16,8 +23,7 @@ struct WrittenAgainTests {
     #expect(try words(#"(?m)^  (\w+): \["#, in: script) == names + ["unknown"])
     let style = try Repository.text("Sources/TapPage/Web/page.css")
     let board = try Repository.text("dashboards/grafana/boards/session-tap-requests.json")
-    let cardinality = try Repository.article("LabelsAndCardinality").split(separator: "\n")
-    let row = try #require(cardinality.first { $0.hasPrefix("| `phase` |") })
+    let row = try #require(try labelRows().first { $0.hasPrefix("| `phase` |") })
     for (place, found) in [
       ("page.css", try words(#"(?m)^\.(\w+) \{ --(?:phase|lines):"#, in: style)),
       ("a colour of the board", try words(#""options": "(\w+)""#, in: board)),
@@ -26,7 +32,7 @@ struct WrittenAgainTests {
         try words(#"\b(\w+)\b"#, in: words(#""description": "(queue: .*)""#, in: board).first ?? "")
       ),
       ("WhatTheTapSees.md", try words(#"(?m)^\| `(\w+)` \|"#, in: Repository.article("WhatTheTapSees"))),
-      ("LabelsAndCardinality.md", try words(#"`(\w+)`"#, in: row)),
+      ("MetricsAndLimits.md", try words(#"`(\w+)`"#, in: row)),
     ] { #expect(Set(names).subtracting(found) == [], "\(place)") }
   }
 
@@ -36,16 +42,13 @@ struct WrittenAgainTests {
       let request = RequestObservation.whole($0, .cancelled)
       return RequestLabels.End(direction: $0, target: .init(request.request), outcome: .init(request))
     }
-    let rows = try Repository.article("LabelsAndCardinality").split(separator: "\n").filter {
-      $0.hasPrefix("| `")
-    }
-    let cells = rows.compactMap { $0.split(separator: "|").first }
+    let cells = try labelRows().compactMap { $0.split(separator: "|").first }
     let explained = try words(#"`(\w+)`"#, in: cells.joined())
     #expect(Set(ends.flatMap(\.pairs).map(\.0) + ["phase"]).symmetricDifference(explained) == [])
   }
 
   @Test func `the articles have each value of a closed list, and the page each wait`() throws {
-    let rows = try ["LabelsAndCardinality", "RequestsThatHang"].flatMap { name in
+    let rows = try ["MetricsAndLimits", "RequestsThatHang"].flatMap { name in
       try Repository.article(name).split(separator: "\n").filter { $0.hasPrefix("| `") }
     }
     let found = try words(#"`([\w.]+)`"#, in: rows.joined(separator: "\n"))

@@ -97,8 +97,7 @@ import TestSupport
     let others = try ["Tests/Scripts/check-log-lines.py", "dashboards/logs/session-tap.lnav.json"].map {
       ($0, try Repository.text($0))
     }
-    // Its table, and what follows on served requests.
-    let article = try Repository.article("LogInProduction").components(separatedBy: "\nAdd fields to ")[0]
+    let article = try Repository.article("WhatTheTapSees")
     for key in keys {
       for (file, text) in others { #expect(text.contains("\"\(key)\""), "\(key) is not in \(file)") }
       #expect(article.contains("`\(key)`"), "\(key) is not in the article")
