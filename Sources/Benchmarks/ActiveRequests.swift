@@ -45,7 +45,7 @@ extension Benchmark {
 
   private static func bytes(areEnded: Bool) throws -> Double {
     let records = makeRecords(try RequestRecorder(registry: Registry()))
-    // Of a recorder of its own, which finds the series there and lists the requests alone.
+    // With metrics of its own, in which the series exist already, so that only the table of requests grows.
     let metrics = try RequestMetrics(.outbound)
     let observation = RequestSamples.observations[0]
     metrics.record(observation)

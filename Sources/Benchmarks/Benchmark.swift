@@ -15,7 +15,7 @@ struct Benchmark: Sendable {
   let rounds: Int
   /// Whether the tools that it needs are installed.
   let isUsable: Bool
-  /// Whether the first round does not count: not of what is measured only once, or in new processes.
+  /// Whether the first round is dropped: not if the value is measured only once, or in new processes.
   private let isWarmedUp: Bool
   private let measure: @Sendable (_ valueFirst: Bool) async throws -> (value: Double, reference: Double)
 
@@ -25,7 +25,7 @@ struct Benchmark: Sendable {
     var values: [Double] = []
     var references: [Double] = []
     for round in 0..<rounds {
-      // Each goes first as often as the other: what a round leaves behind weighs on both alike.
+      // Each goes first equally often: what a round leaves behind affects both alike.
       let measured = try await measure(!round.isMultiple(of: 2))
       values.append(measured.value)
       references.append(measured.reference)

@@ -46,8 +46,7 @@ extension RequestMetrics {
 }
 
 extension Benchmark {
-  /// Instructions of a whole request through the request metrics and the log: all that is done of it off its
-  /// path.
+  /// Instructions of a whole request through the request metrics and the log: all work off its path.
   static let requestDrainInstructions = Benchmark(
     "request.drain.instructions", unit: "instructions", reference: "one uncontended Mutex lock and unlock",
     rounds: 1, isUsable: Valgrind.isInstalled,

@@ -3,10 +3,9 @@ import SessionTap
 import TapTesting
 
 extension Benchmark {
-  /// What a tap of a test takes, with a session, when there have been many: the last of 4,000 beside the
-  /// first.
+  /// The time of a test's tap with a session, after many: the last of 4,000 beside the first.
   static let tapsLast = shortTaps("taps.last", unit: "µs", \.mean)
-  /// The same by the median. Beside other load, a tap now and then waits for a processor for as long as ten
+  /// The same by the median. Beside other load, a tap now and then waits as long for a processor as ten
   /// others take.
   static let tapsLastMedian = shortTaps("taps.last.median", unit: "µs", \.median)
   /// The same in processor time, of all threads.
@@ -49,7 +48,7 @@ struct ShortTaps: Codable {
   private static let count = 4_000
   /// What is compared at the begin and at the end.
   private static let group = 300
-  /// Before them: what the first of a process has to load takes a thousand times as long as a tap.
+  /// The first taps of a process load code, which takes a thousand times as long.
   private static let warmup = 10
 
   let first: Figures

@@ -43,8 +43,8 @@ extension Benchmark {
   /// how many requests a batch has under valgrind.
   static let requestInstructions = instructions("request.instructions", of: .tappedRequests, rounds: 5)
 
-  /// Instructions that a `traceparent` takes: of a stock GET that carries one beyond one that does not, most
-  /// of them Foundation's.
+  /// Instructions that a `traceparent` costs: of a stock GET with one beyond a GET without one. Most are
+  /// Foundation's.
   static let requestTraceInstructions = instructions(
     "request.trace.instructions", of: .tracedRequests, rounds: 1)
 
@@ -90,9 +90,8 @@ actor LoopbackTransfers {
     let large: URL
   }
 
-  /// Two sessions that are compared for some rounds. Where a session and its connection happen to lie in
-  /// memory makes 1% or 2% of difference, between two stock ones too; only over many pairs does that average
-  /// out.
+  /// Two sessions that are compared for some rounds. Their place in memory makes a difference of 1% or 2%,
+  /// between two stock ones too; it averages out over many pairs.
   private struct Pair {
     static let rounds = 10
 
@@ -195,7 +194,7 @@ actor LoopbackTransfers {
     return elapsed / .seconds(1)
   }
 
-  /// The session for a round, warm. A pair that has done its rounds makes place for another.
+  /// The warm session for a round. After its rounds a pair is replaced.
   private func freshSession(isTapped: Bool) async throws -> URLSession {
     if var pair, pair.roundsLeft > 0 {
       pair.roundsLeft -= 1

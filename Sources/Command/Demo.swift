@@ -27,7 +27,7 @@ struct Demo: Sendable {
         let calls = page.calls.prefix((limit ?? .max) - made)
         group.addTask { await serve(page, by: Array(calls)) }
         made += calls.count
-        // By the schedule and not by the last request, so that the rate holds.
+        // By a schedule and not by the last request, so that the rate is kept.
         let next = start + .seconds(Double(made) / Double(rate))
         if (try? await Task.sleep(until: next)) == nil { break }
       }
@@ -35,8 +35,8 @@ struct Demo: Sendable {
     for session in sessions.values { session.finishTasksAndInvalidate() }
   }
 
-  /// What the middleware of a server does: records the request, and lets what is behind it continue the
-  /// trace. The first call decides how the page ends.
+  /// What a server's middleware does: records the request, and continues the trace in the calls. The first
+  /// call decides how the page ends.
   private func serve(_ page: DemoPage, by calls: [DemoRequest]) async {
     // Addresses for documentation (RFC 5737).
     let inbound = tap.inbound.begin(
@@ -158,7 +158,7 @@ private struct DemoRequest: Hashable {
   static let order = DemoRequest(.accounts, "/orders", method: "POST")
   static let login = DemoRequest(.accounts, "/login")
   static let report = DemoRequest(.reports, "/reports/monthly.csv")
-  /// A response in pieces to a request with a body.
+  /// A response in pieces, to a request with a body.
   static let chosenReport = DemoRequest(.accounts, "/reports/monthly.csv", method: "POST")
   static let token = DemoRequest(.tokens, "/token")
   static let warehouse = DemoRequest(.warehouse, "/warehouse")

@@ -10,7 +10,7 @@ struct ObservedRun {
   init(_ options: Options, templates: PathTemplates = []) throws {
     let port = try options.integer("--port", in: 0...65_535) ?? 9464
     let log = try options.text("--log") ?? "off"
-    // The option says where to listen: else a port that the environment names too would be waited for.
+    // The option says where to listen; a port from the environment would be waited for too.
     var configuration = Tap.Configuration(
       environment: ProcessInfo.processInfo.environment.filter {
         !$0.key.hasPrefix("OTEL_EXPORTER_PROMETHEUS_")
@@ -44,8 +44,8 @@ struct ObservedRun {
     }
   }
 
-  /// Makes requests until the time is over, a signal asks to stop, or, if it ends with them, they come to
-  /// their end.
+  /// Makes requests until the time is over or a signal asks to stop, or until they end, if the run ends with
+  /// them.
   ///
   /// - Returns: Whether there were requests, and none was answered with a status below 400. What was
   ///   cancelled does not count.
@@ -71,7 +71,7 @@ struct ObservedRun {
         group.cancelAll()
       }
     }
-    // With the last requests: they come with a delay, and at the latest at the shutdown.
+    // After the shutdown, which delivers the last requests.
     Terminal.say(counter.summary(since: start))
     return counter.allFailed
   }

@@ -3,7 +3,7 @@ import SessionTap
 
 @main enum SessionTapCommand {
   static func main() async {
-    // A reader of our output that goes away must not end the run.
+    // A reader of the output that leaves must not end the run.
     signal(SIGPIPE, SIG_IGN)
     // Without /proc, Swift's runtime has no arguments, not even the program's name. No arguments would print
     // the help.

@@ -9,8 +9,8 @@ public import TapCore
 ///     await endpoint.shutdown(within: .seconds(5))
 ///
 /// One serial queue of Dispatch serves all connections, and another thread makes the metrics. On Linux the
-/// queue has the class `.utility`, whose threads serve no other: do not block hundreds of queues of this
-/// class. ``Configuration/Limits`` bounds what clients can use. Terminate TLS in a reverse proxy.
+/// queue has the class `.utility`, whose threads serve no other class: do not block hundreds of queues of it.
+/// ``Configuration/Limits`` bounds what clients can use. Terminate TLS in a reverse proxy.
 ///
 /// An endpoint may be started again after a shutdown, at once and on the same port. Releasing a running
 /// endpoint closes its connections.
@@ -93,10 +93,10 @@ public final class Endpoint: Sendable {
     }
     let loop = try EventLoop(socket, router, authenticator, configuration, overdue)
     try phase.withLock { (phase) throws(EndpointError) in
-      // Another start may have been first.
+      // Another start may have come first.
       guard case .stopped = phase else { throw Self.alreadyRunning }
       phase = .running(loop, socket.address)
-      // Before a shutdown can find it.
+      // Before a shutdown can find the loop.
       loop.perform { $0.begin() }
     }
   }

@@ -34,7 +34,7 @@ extension EndpointAddress {
       throw EndpointError(
         .invalidConfiguration, "invalid port: \(port) (choose one of 1 to 65535, or 0 for a free one)")
     }
-    // A machine may resolve localhost to ::1 first, where a scraper of 127.0.0.1 would find nothing.
+    // A machine may resolve localhost to ::1 first, and a scraper of 127.0.0.1 would find nothing.
     let name = host.isEqualIgnoringASCIICase(to: "localhost") ? "127.0.0.1" : host
     var hints = addrinfo()
     hints.ai_family = AF_UNSPEC

@@ -5,7 +5,7 @@ import TapURLSession
 
 /// Whether sessions that other code makes are observed.
 public enum EverySession: Sendable, Equatable {
-  /// From now on. So many sessions were given before, `URLSession.shared` included: of these, a tap observes
+  /// From now on. So many sessions were given before, `URLSession.shared` included. Of these a tap observes
   /// only those that it made or was installed on.
   case observed(earlierSessions: Int)
   /// They are not, for this reason, which names the remedy.
@@ -87,8 +87,8 @@ private enum Observers {
   }
 
   private static let state = Mutex(State())
-  /// Observes `URLSession.shared`, once: another thread that asks for it waits, and does not get it before.
-  /// Later another thread may use it, and its list of classes must not change.
+  /// Observes `URLSession.shared`, once. Other threads that ask for it wait: once they use it, its list of
+  /// classes must not change.
   private static let sharedIsObserved: Void = observe(.shared)
 
   /// Returns how many sessions there were before.
@@ -97,11 +97,11 @@ private enum Observers {
       defer { state.observers = state.observers.filter { $0.tap !== observer.tap } + [observer] }
       return state
     }
-    // What an app's function holds is freed outside the lock.
+    // Released outside the lock, because they have functions of the app.
     return withExtendedLifetime(before.observers) { before.count }
   }
 
-  /// Before anything else gets the session. An app's function names it, so no lock is held.
+  /// Before any other code gets the session. No lock is held, because an app's function names it.
   static func observe(_ session: URLSession) {
     let (observers, ended) = state.withLock { state in
       state.count += 1

@@ -8,7 +8,7 @@ import TapFoundation
 final class ContextualURLRequest: NSMutableURLRequest {
   let context: TapRequestContext?
 
-  /// Whether the process has made any. To look for a context costs a copy of the request.
+  /// Whether the process has made any. Looking for a context copies the request.
   static var isInUse: Bool { used.load(ordering: .relaxed) }
   private static let used = Atomic<Bool>(false)
 
@@ -48,8 +48,8 @@ final class ContextualURLRequest: NSMutableURLRequest {
   override var classForCoder: AnyClass { NSMutableURLRequest.self }
 }
 
-/// `httpShouldUsePipelining`, which Foundation on Linux acts on no more and the app reads back. It is
-/// deprecated: its name would be a warning, and a requirement that it satisfies is none.
+/// `httpShouldUsePipelining`, which Foundation on Linux ignores and an app may read back. It is deprecated; a
+/// protocol's requirement of that name avoids the warning.
 protocol PipelinedRequest: AnyObject { var httpShouldUsePipelining: Bool { get set } }
 
 extension NSMutableURLRequest: PipelinedRequest {}

@@ -1,10 +1,10 @@
 import TapCore
 import TapLibc
 
-/// The address at which the app serves its own metrics, by which a scrape of the app by itself is known.
+/// The address of the app's own endpoint, by which a scrape of the app by itself is recognized.
 ///
-/// What a request is for is known from its URL alone: the peer's address comes too late, when the request is
-/// counted as started. So another name that the resolver leads to this machine is not known.
+/// Only the URL of a request is known when it is counted as started, not yet its peer's address. So another
+/// name that resolves to this machine is not recognized.
 package struct OwnEndpoint: Sendable {
   let port: Int
   private let address: IPAddress?

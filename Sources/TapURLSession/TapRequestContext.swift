@@ -33,14 +33,14 @@ extension URLRequest {
   /// context.
   public var tapContext: TapRequestContext? {
     get {
-      // Foundation on Linux cannot copy a request without a URL: to try ends the process
+      // Foundation on Linux ends the process when it copies a request without a URL
       // (`NSURLRequest.mutableCopy(with:)`).
       guard ContextualURLRequest.isInUse, url != nil else { return nil }
       return (self as NSURLRequest as? ContextualURLRequest)?.context
     }
     set {
       guard url != nil else { return }
-      // Where it is unknown, a time-out that is not the default was probably set.
+      // If it is unknown, a time-out other than the default was probably set.
       let (timeout, isTimeoutSet) = (timeoutInterval, isTimeoutSet ?? (timeoutInterval != 60))
       self = ContextualURLRequest(copying: self as NSURLRequest, context: newValue) as URLRequest
       if isTimeoutSet { timeoutInterval = timeout }
@@ -49,8 +49,8 @@ extension URLRequest {
 
   mutating func setTrace(_ trace: TraceContext) {
     var headers = (allHTTPHeaderFields ?? [:]).filter { $0.key.lowercased() != "traceparent" }
-    // As `setValue(_:forHTTPHeaderField:)` stores it. On Linux that looks at each character of a value for
-    // line breaks (`httpHeaderValueIsValid`), which takes as long as all that the tap does.
+    // As `setValue(_:forHTTPHeaderField:)` stores it, which on Linux takes as long as all of the tap's work:
+    // it searches each character for line breaks (`httpHeaderValueIsValid`).
     headers["Traceparent"] = trace.traceparent
     allHTTPHeaderFields = headers
     guard trace.span != nil else { return }
@@ -76,7 +76,7 @@ extension URLRequest {
   /// let (data, response) = try await session.data(for: .traced(url))
   /// ```
   public static func traced(_ url: URL) -> URLRequest {
-    // Not a copy of one that is not needed any more: Foundation's copies are deep.
+    // Not `URLRequest(url: url).traced()`: Foundation's copies are deep.
     var request = URLRequest(url: url)
     request.setTrace(.next())
     return request

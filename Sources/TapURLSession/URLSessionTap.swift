@@ -22,7 +22,7 @@ public final class URLSessionTap: Sendable {
   /// there are no phases.
   package static var readsTransferInfo: Bool { CurlInfo.shared != nil && Witness.libcurl.isBelieved }
 
-  /// Whether the kernel's info of connections is used: if not, sandboxes answer in its place.
+  /// Whether the kernel's info of connections is used. If not, a sandbox answers in its place.
   package static var readsConnectionInfo: Bool { readsTransferInfo && TCPInfo.isUsed }
 
   /// Settings for URLSessions alone. The recorder decides which requests are recorded.
@@ -32,9 +32,9 @@ public final class URLSessionTap: Sendable {
     package var collectsHeaders = false
     /// Reads libcurl's info of each transfer, or `nil` if nothing does. A test has none, or another one.
     package var curl = CurlInfo.shared
-    /// Counts requests at whose end the kernel was to be asked of the connection, and could not.
+    /// Counts requests at whose end the kernel could not be asked about the connection.
     package var unknownConnections: Registry.Counter?
-    /// Takes what is not believed from now on, in words for the log, on Foundation's queue.
+    /// Takes a line for the log when a witness is no longer believed, on Foundation's queue.
     package var reportDisbelief: (@Sendable (String) -> Void)?
 
     package init() {}
@@ -112,14 +112,15 @@ public final class URLSessionTap: Sendable {
     URLSession(configuration: .ephemeral)
   }
 
-  /// Has the queue of all sessions watched by questions that are put on it: a session lists its tasks there.
+  /// Watches the queue of all sessions by questions that run on it: a session lists its tasks there.
   ///
-  /// That session is made by the app's thread, which is about to make one itself. The first session of a
-  /// process begins OpenSSL, and exit(3) ends OpenSSL while other threads use it (openssl #17469): one of
-  /// the tap's could be in between, which ends the process with a fault.
+  /// The app's thread makes that session, which is about to make one itself. The first session of a process
+  /// initialises OpenSSL, and exit(3) cleans OpenSSL up while other threads use it (openssl #17469): on a
+  /// thread of the tap that could end the process with a fault.
   private func watchQueue() {
     let session = Self.askingSession
-    // Behind that end each moment that the process lives is one in which a transfer may use OpenSSL.
+    // Flush before OpenSSL's clean-up: in each moment that the process lives after it, a transfer may use
+    // OpenSSL.
     ExitFlush.precedeEarlierFunctions()
     recorder.watch(QueueProbe { answer in session.getAllTasks { _ in answer() } })
   }

@@ -126,7 +126,7 @@ private final class Exchange: Sendable {
     if error is CancellationError || (error as? HTTPClientError) == .cancelled { return cancel() }
     let (known, streamed) = (RequestErrorType(error), streamed.withLock { $0 })
     active.fail(
-      // Of an unknown error, most likely the stream of the request's body threw it.
+      // An unknown error most likely comes from the stream of the request's body.
       known ?? (streamed == nil ? .other : .body),
       message: (error as? HTTPClientError)?.shortDescription ?? known.map { _ in "\(error)" },
       statusCode: response.map { Int($0.status.code) },
@@ -137,13 +137,13 @@ private final class Exchange: Sendable {
   func cancel() { active.cancel() }
 }
 
-/// The response's body on its way to the caller: its end is that of the request.
+/// The response's body, whose end is that of the request.
 private final class ObservedBody: AsyncSequence, Sendable {
   /// The length of what is transferred, if the head tells.
   let length: Int?
   private let exchange: Exchange
   private let response: HTTPClientResponse
-  /// The client may decode the body: then what is read is not what was transferred.
+  /// The client may decode the body: then the bytes read are not those transferred.
   private let isEncoded: Bool
 
   init(of response: HTTPClientResponse, to request: HTTPClientRequest, _ exchange: Exchange) {

@@ -56,8 +56,8 @@ public struct TapMiddleware<Context: RequestContext>: RouterMiddleware {
 }
 
 extension RequestContext {
-  /// The template that the router matched. Where it has none, Hummingbird says `NotFound`, or the name of a
-  /// middleware that answered: a template begins with a slash.
+  /// The template that the router matched, which begins with a slash. Without one Hummingbird gives
+  /// `NotFound` or the name of a middleware that answered.
   var route: String? { endpointPath.flatMap { $0.hasPrefix("/") ? $0 : nil } }
 }
 

@@ -52,8 +52,8 @@ public struct TapResponder<Base: HTTPResponder>: HTTPResponder where Base.Contex
       return try await base.respond(to: request, context: context)
     }
     do {
-      // The tap, the logger and `TapInstrument` read this. `ServiceContext.withTrace` would tell libraries
-      // directly, and takes as long as it takes to write a log line. Spans of libraries need it.
+      // The tap, the logger and `TapInstrument` read this. Spans of libraries would need
+      // `ServiceContext.withTrace`, which takes as long as writing a log line.
       var response =
         if trace.span == nil {
           try await TraceContext.$current.withValue(trace) {
@@ -75,8 +75,8 @@ public struct TapResponder<Base: HTTPResponder>: HTTPResponder where Base.Contex
   }
 }
 
-/// A connection of HTTP/1.1, which serves one request at a time: by this the responder finds the request that
-/// it responds to. Cheaper than a task local for each request.
+/// A connection of HTTP/1.1, which serves one request at a time: by it the responder finds its request.
+/// Cheaper than a task local for each request.
 private final class Connection: Sendable {
   @TaskLocal static var current: Connection?
 
@@ -111,7 +111,7 @@ private final class Connection: Sendable {
       exchange?.headers = headers
       return exchange?.request
     }
-    // What follows is Hummingbird's: it writes the response.
+    // From here on Hummingbird writes the response.
     request?.responseBegan(statusCode: status)
   }
 

@@ -32,8 +32,8 @@ public struct TapLogHandler: LogHandler {
   private let log: RequestLog?
   /// Gets each message as well, with all its metadata.
   private let other: (any LogHandler)?
-  /// A list: a framework gives each request a logger with an entry or two, and a dictionary takes five times
-  /// as long.
+  /// A list, because a framework gives each request a logger with an entry or two, and a dictionary takes
+  /// five times as long.
   private var entries: [(key: String, value: Logger.MetadataValue)] = []
 
   /// Makes the handler of a logger.
@@ -113,7 +113,7 @@ public struct TapLogHandler: LogHandler {
   private func add(
     _ value: Logger.MetadataValue, as key: String, depth: Int, to fields: inout [String: FieldValue]
   ) {
-    // A key that was given takes precedence over one that flattening makes.
+    // A given key takes precedence over a flattened one.
     guard depth == 1 || fields[key] == nil else { return }
     switch value {
     case .string(let text): fields[key] = .string(text)
@@ -134,7 +134,7 @@ public struct TapLogHandler: LogHandler {
     }
   }
 
-  /// The severity, and the level where the severity says less.
+  /// The severity, and the level if the severity says less.
   private static func severity(of level: Logger.Level) -> (LogSeverity, FieldValue?) {
     switch level {
     case .trace: (.trace, nil)

@@ -31,10 +31,10 @@ public final class TapMetricsFactory: MetricsFactory {
   private let registry: Registry
   private let log: RequestLog?
   private let names: Names
-  /// How many handlers were made of each series.
+  /// The number of handlers of each series.
   private let entries = Mutex<[SeriesID: (series: Series, uses: Int)]>([:])
   private static let limit = 10_000  // Entries: the registry bounds the series of one name.
-  /// The names that the log has an explanation of.
+  /// The names that the log has explained.
   private let refused = Mutex<Set<String>>([])
   private static let refusedLimit = 1_000
 
@@ -51,7 +51,7 @@ public final class TapMetricsFactory: MetricsFactory {
   ///
   /// - Parameters:
   ///   - registry: Where the metrics are recorded.
-  ///   - log: Where it is said which record nothing.
+  ///   - log: Says which metrics record nothing.
   ///   - names: What the metrics are called.
   public init(registry: Registry, log: RequestLog? = nil, names: Names = .conventional) {
     (self.registry, self.log, self.names) = (registry, log, names)

@@ -9,7 +9,7 @@ final class RequestSpan: Sendable {
 
   init(_ span: any Span) { self.span = span }
 
-  /// The last reference may be released under locks of the tap's or of Foundation's: the tracer is called
+  /// The last reference may be released under locks of the tap or of Foundation, so the tracer is called
   /// elsewhere.
   deinit {
     if !hasEnded.load(ordering: .relaxed) { Task { [span] in span.end() } }
@@ -45,8 +45,8 @@ extension RequestObservation {
     return .init(nanosecondsSinceEpoch: UInt64(clamping: start.nanosecondsSinceEpoch &+ nanoseconds))
   }
 
-  /// The known phases whose begin is known too, by what follows them: the first byte of the response, or,
-  /// without an unknown time in this process, the end.
+  /// The known phases whose begin is known too, counted back from the first byte of the response or, without
+  /// an unknown time in this process, from the end.
   fileprivate var phases: [(phase: RequestTimings.Phase, start: Duration, duration: Duration)] {
     var phases: [(phase: RequestTimings.Phase, start: Duration, duration: Duration)] = []
     var end = duration

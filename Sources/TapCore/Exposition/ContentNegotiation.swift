@@ -27,8 +27,7 @@ extension ExpositionFormat {
 }
 
 extension Gzip {
-  /// Whether the value of an `Accept-Encoding` header (RFC 9110, section 12.5.3) prefers gzip to a body as it
-  /// is.
+  /// Whether the value of an `Accept-Encoding` header (RFC 9110, section 12.5.3) prefers gzip to no coding.
   package static func isPreferred(by acceptEncoding: String?) -> Bool {
     let items = AcceptedItem.list(acceptEncoding)
     func weight(_ name: String) -> Double? { items.first { $0.value == name }?.weight }
@@ -42,14 +41,14 @@ extension Gzip {
 /// An item of an `Accept` or `Accept-Encoding` header in lower case: a value with parameters and a weight
 /// (RFC 9110, sections 5.6.6 and 12.4.2).
 ///
-/// A comma or a semicolon within a quoted string, which no scraper sends, is read as any other.
+/// Commas and semicolons within quoted strings, which no scraper sends, are not recognized.
 private struct AcceptedItem: Sendable {
   let value: Substring
   private var parameters: [Substring: String] = [:]
   /// 0 means "not acceptable".
   private(set) var weight = 1.0
 
-  /// Leaves out the items that cannot be read, and all but the first 64: a header may be long.
+  /// Ignores items that cannot be read, and all after the first 64.
   static func list(_ header: String?) -> [AcceptedItem] {
     (header ?? "").lowercased().split(separator: ",", maxSplits: 64).prefix(64)
       .compactMap(AcceptedItem.init)

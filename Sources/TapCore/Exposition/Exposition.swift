@@ -12,8 +12,9 @@ public struct Exposition: Sendable {
   public var contentType: String { format.contentType }
 
   /// - Parameters:
-  ///   - names: Of families or of their samples, to which the exposition is limited; `nil` for all.
-  ///   - isCompressed: Whether the body is in gzip format, if the system can. It is compressed while it is
+  ///   - names: The families or samples to write; `nil` writes all.
+  ///   - isCompressed: Whether to compress with gzip, if the system has it. The uncompressed body is never in
+  ///     memory as a whole.
   ///     written, and never there as a whole.
   init(
     of families: [GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil,
@@ -47,7 +48,7 @@ public struct Exposition: Sendable {
     return isWritten && compressor.finish(to: append) ? body : nil
   }
 
-  /// The memory of an exposition that is written in pieces.
+  /// The length of the pieces in which an exposition is written.
   static let pieceLength = 65_536
 
   /// Writes families in pieces, each of which is longer than `pieceLength` by less than a series or, in
@@ -96,11 +97,11 @@ public enum ExpositionFormat: String, Sendable, Hashable, CaseIterable {
 
 /// Writes metric families in one format. No lock is held while it writes.
 protocol ExpositionWriter {
-  /// What has been written and not been taken.
+  /// The bytes written since they were last taken.
   var bytes: [UInt8] { get set }
-  /// Begins a family; its samples follow, of which there is at least one, of up to so many series.
+  /// Begins a family of at most `seriesCount` series. At least one sample follows.
   mutating func begin(_ family: FamilyDescriptor, seriesCount: Int)
-  /// A sample of a counter, which may say since when it counts, a gauge or an info.
+  /// A sample of a counter, a gauge or an info. `created` is known of counters only.
   mutating func number(_ value: Double, labels: RenderedLabels, created: Timestamp?)
   mutating func histogram(_ values: ValueHistogram, labels: RenderedLabels, created: Timestamp?)
   mutating func finish()

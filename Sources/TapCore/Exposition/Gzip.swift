@@ -44,9 +44,8 @@ package struct Gzip: Sendable {
     return isWhole ? output : nil
   }
 
-  /// Compresses piece by piece. `false` if anything fails; what has been given out is then of no use. `next`
-  /// gives how many bytes come next, 0 at the end, or `nil` if it fails, and `output` gives `false` if it
-  /// does.
+  /// Compresses piece by piece. `next` gives the number of bytes that come next: 0 at the end, `nil` if it
+  /// fails. `output` gives `false` if it fails. After `false` the output is useless.
   package func compress(
     level: Int32, from next: (UnsafeMutableRawBufferPointer) -> Int?,
     to output: (UnsafeRawBufferPointer) -> Bool
@@ -63,8 +62,8 @@ package struct Gzip: Sendable {
     }
   }
 
-  /// Compresses what it is given, piece by piece. What it gives out is of no use once a call returns `false`:
-  /// memory ran out, or `output` returned it.
+  /// Compresses piece by piece. A call returns `false` if memory ran out or `output` failed: the output is
+  /// then useless.
   struct Compressor: ~Copyable {
     private let gzip: Gzip
     /// At one address: zlib keeps it.
@@ -74,8 +73,7 @@ package struct Gzip: Sendable {
     init?(_ gzip: Gzip, level: Int32 = 1) {
       self.gzip = gzip
       stream.initialize(to: Stream())
-      // 8 is deflate, and the usual memory; 15 the largest window, with 16 more for a gzip header instead of
-      // zlib's.
+      // 8 is deflate, and the default memory level. 15 is the largest window; 16 more ask for a gzip header.
       let size = Int32(MemoryLayout<Stream>.size)
       guard gzip.deflateInit(stream, level, 8, 15 + 16, 8, 0, "1.2.0", size) == 0 else { return nil }
     }
@@ -114,7 +112,7 @@ package struct Gzip: Sendable {
         guard output(UnsafeRawBufferPointer(rebasing: memory[..<length])) else { return false }
         if result == 1 { return true }
         if stream.pointee.outputCapacity == 0 { continue }
-        // To have had nothing to do is no error (-5, Z_BUF_ERROR), but at the end.
+        // Nothing to do (-5, Z_BUF_ERROR) is an error only at the end.
         return !isLast && (result >= 0 || result == -5)
       }
     }

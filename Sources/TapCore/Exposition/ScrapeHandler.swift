@@ -2,9 +2,9 @@ import Synchronization
 
 /// Answers scrapes of a registry: chooses the format, gathers, writes and compresses.
 ///
-/// The work is done where `perform` puts it, one gathering at a time. Scrapes that arrive while one is under
-/// way wait for the next and share it: each sees everything that was recorded before it came, and a crowd of
-/// scrapers costs no more than two gatherings in a row.
+/// `perform` runs the work, one gathering at a time. Scrapes that arrive during a gathering wait for the next
+/// one and share it: each sees everything that was recorded before it came, and a crowd of scrapers costs at
+/// most two gatherings in a row.
 package final class ScrapeHandler: Sendable {
   /// Called once: with the answer, on the thread that did the work, or with `nil` if the work could not be
   /// started.
@@ -18,8 +18,7 @@ package final class ScrapeHandler: Sendable {
   private let state = Mutex(State())
 
   private struct State {
-    /// The scrapes that wait for the next gathering. What a scraper asks for is read with it, not where the
-    /// scrape arrives.
+    /// The scrapes that wait for the next gathering, which also reads what each asks for.
     var waiting: [(form: @Sendable () -> Form, completion: Completion)] = []
     var isWorking = false
   }
@@ -35,8 +34,8 @@ package final class ScrapeHandler: Sendable {
     (self.registry, self.perform) = (registry, perform)
   }
 
-  /// Answers one scrape, by the headers of these names, with the families that have these names, or samples
-  /// with them; `nil` is all. Returns at once.
+  /// Answers one scrape. The headers choose format and coding, `names` the families or samples (`nil`: all).
+  /// Returns at once.
   package func scrape(
     accept: String?, acceptEncoding: String?,
     names: @escaping @autoclosure @Sendable () -> Set<String>? = nil, completion: @escaping Completion
@@ -67,7 +66,7 @@ package final class ScrapeHandler: Sendable {
       }
       if waiting.isEmpty { return }
       let families = registry.gather()
-      // One form after the other, so that each body is the receivers' alone before the next one is made.
+      // Form by form, so that one body is released before the next is made.
       for (form, scrapes) in Dictionary(grouping: waiting, by: { $0.form() }) {
         let answer = Exposition(
           of: families, in: form.format, names: form.names, isCompressed: form.prefersGzip)

@@ -5,12 +5,11 @@
 struct TextWriter: ExpositionWriter {
   var bytes: [UInt8] = []
   private let isOpenMetrics: Bool
-  /// What the samples of the family begin with.
+  /// The start of the names of the family's samples.
   private var name: [UInt8] = []
-  /// The lines of the histogram that is written and, behind them, of earlier ones: in one memory for all of
-  /// them.
+  /// The lines of the current histogram, in memory that all histograms use in turn.
   private var lines: [UInt8] = []
-  /// Whether all is written as one piece, and how many series of the family memory is not reserved for yet.
+  /// Whether the exposition is one piece, and how many series of the family have no reserved memory yet.
   private let isWhole: Bool
   private var newSeriesCount = 0
 
@@ -52,8 +51,8 @@ struct TextWriter: ExpositionWriter {
   mutating func histogram(_ values: ValueHistogram, labels: RenderedLabels, created: Timestamp?) {
     let layout = values.layout
     let exemplars = isOpenMetrics ? values.exemplars.map { $0.map(Self.text) ?? [] } : []
-    // OpenMetrics takes the sum for a counter, which values below 0 would make go down ("Histogram"): neither
-    // it nor the count, which must not stand alone, may appear then.
+    // In OpenMetrics the sum is a counter ("Histogram"). With values below 0 it could go down: then neither
+    // it nor the count, which must not stand alone, is written.
     let hasSum = !isOpenMetrics || values.sum >= 0 && !layout.upperBounds.contains { $0 < 0 }
     // A line's punctuation and its number have at most 40 characters.
     let capacity =
@@ -88,8 +87,8 @@ struct TextWriter: ExpositionWriter {
     reserve(bytes.count - start)
   }
 
-  /// Reserves memory for a whole family, when its first series is written: to grow by doubling copies all of
-  /// an exposition twice.
+  /// Reserves memory for a whole family when its first series is written: growing by doubling copies an
+  /// exposition twice.
   private mutating func reserve(_ seriesLength: Int) {
     let length = bytes.count + seriesLength * newSeriesCount * 5 / 4
     if length > bytes.capacity { bytes.reserveCapacity(max(length, 2 * bytes.capacity)) }
@@ -122,7 +121,7 @@ struct TextWriter: ExpositionWriter {
     if isOpenMetrics { bytes += "# EOF\n".utf8 }
   }
 
-  /// The lines of one histogram while they are written: memory that is never written past its end. To append
+  /// The lines of one histogram while they are written: memory that is never written past its end. Appending
   /// each piece to an array takes three times as long.
   private struct Lines {
     let memory: UnsafeMutableBufferPointer<UInt8>

@@ -46,7 +46,7 @@ struct NativeBuckets: Sendable, Hashable {
     }
   }
 
-  /// Adds to a bucket of a schema that is at least as fine as the own.
+  /// Adds to a bucket of a schema that is at least as fine as its own.
   private mutating func add(_ amount: UInt64, to bucket: Int, of fine: Int, isNegative: Bool = false) {
     func add() -> Bool {
       let bucket = bucket >> (fine - schema)
@@ -133,7 +133,7 @@ struct NativeCounts: Sendable, Hashable {
   var halved: NativeCounts {
     var halved = NativeCounts()
     if lowCounts.isEmpty { return halved }
-    // All at once: to widen bucket by bucket takes ten times as long.
+    // All at once: widening bucket by bucket takes ten times as long.
     halved.first = first >> 1
     halved.lowCounts = Array(repeating: 0, count: lowCounts.count / 2 + 1)
     for entry in entries { _ = halved.add(entry.count, to: entry.bucket >> 1) }
@@ -157,7 +157,7 @@ struct NativeCounts: Sendable, Hashable {
     let above = max(0, aligned + 8 - (first + lowCounts.count))
     guard below + above > 0 else { return true }
     guard below + lowCounts.count + above <= Self.maximumRange else { return false }
-    // A new array has just the capacity that is needed, where a growing one would double it.
+    // A new array has just the needed capacity; a growing one would double it.
     var wider = [UInt16](repeating: 0, count: below + lowCounts.count + above)
     wider.replaceSubrange(below..<below + lowCounts.count, with: lowCounts)
     (first, lowCounts) = (first - below, wider)

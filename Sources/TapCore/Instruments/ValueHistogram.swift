@@ -38,7 +38,7 @@ package struct ValueHistogram: Sendable {
   /// Adds another histogram with the same classic buckets.
   mutating func add(_ other: ValueHistogram) {
     for index in counts.indices { counts[index] &+= other.counts[index] }
-    // Infinite parts of both signs would add up to none.
+    // Infinities of both signs would add up to NaN.
     total = Self.finite(sum + other.sum)
     native.add(other.native)
     for (index, exemplar) in other.exemplars.enumerated() {

@@ -1,8 +1,8 @@
 /// Where the time of a request went.
 ///
-/// On Linux they come from libcurl's info of the transfer (`curl_easy_getinfo(3)`), in microseconds, and from
-/// what the kernel knows of its connection (`TCP_INFO`, `tcp(7)`), with a resolution of 10 ms. A phase that
-/// did not take place, or whose length is unknown, is `nil`, not 0: a reused connection has no
+/// On Linux the phases come from libcurl's info of the transfer (`curl_easy_getinfo(3)`), in microseconds,
+/// and from what the kernel knows of its connection (`TCP_INFO`, `tcp(7)`), with a resolution of 10 ms. A
+/// phase that did not take place, or whose length is unknown, is `nil`, not 0: a reused connection has no
 /// ``Phase/resolve``, ``Phase/connect`` and ``Phase/tls``. After redirects the phases are those of the last
 /// leg. The last phase of a failed or cancelled request ends with the request. If no phase is unknown, they
 /// add up to the request's duration.
@@ -30,7 +30,7 @@ public struct RequestTimings: Sendable, Hashable {
     /// From the first byte of the response to the last.
     case transfer
     /// Time in this process: before libcurl has the request, after its end, and while the response waits in
-    /// the socket because the shared queue of all URLSessions is held or no processor is free.
+    /// the socket because the shared queue of all URLSessions is blocked or no processor is free.
     case local
 
     /// From 0 on.
@@ -49,9 +49,8 @@ public struct RequestTimings: Sendable, Hashable {
     }
   }
 
-  /// Nanoseconds by the index of the phase, negative where there is none; empty without any. Not within the
-  /// value, whose size would be most of what is copied of a request, most of all of one that the app serves,
-  /// which has none.
+  /// Nanoseconds by the index of the phase, negative for none; empty without phases. An array, because nine
+  /// values inline would be most of what is copied of a request, and a served request has none.
   @usableFromInline var values: [Int64] = []
 
   private static let unknown = [Int64](repeating: -1, count: Phase.allCases.count)

@@ -109,7 +109,7 @@ public struct TraceContext: Sendable, Hashable {
 
   /// The value of a `traceparent` header, version 00.
   public var traceparent: String {
-    // Not pieces that are put together, which takes ten times as long.
+    // Not an interpolation, which takes ten times as long.
     String(unsafeUninitializedCapacity: 55) { memory in
       guard let base = memory.baseAddress, memory.count >= 55 else { return 0 }
       memory.initialize(repeating: UInt8(ascii: "-"))
@@ -126,8 +126,8 @@ public struct TraceContext: Sendable, Hashable {
 extension TraceContext {
   /// The trace of the request that the current Swift task serves.
   ///
-  /// A middleware sets it for what comes behind it, so that the requests which are made there belong to the
-  /// same trace:
+  /// A middleware sets it while the rest of the app serves the request, so that requests made there belong to
+  /// the same trace:
   ///
   /// ```swift
   /// let response = try await TraceContext.$current.withValue(inbound.trace) { try await next(request) }
@@ -160,8 +160,8 @@ extension TraceContext {
     NewestTracing.sources.tracer?.beginClientSpan(in: parent) ?? parent.child()
   }
 
-  /// The trace that a request which is made here belongs to, if there is one: the tracer's, ``current``, or
-  /// what an adapter finds.
+  /// The trace of a request that is made here: the tracer's, ``current``, or what an adapter finds; `nil`
+  /// without any.
   package static var ofCurrentWork: TraceContext? {
     let (tracer, findTrace) = NewestTracing.sources
     if let tracer { return tracer.currentTrace }

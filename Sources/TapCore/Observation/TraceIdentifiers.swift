@@ -2,10 +2,10 @@ import Synchronization
 
 /// Makes the identifiers of traces and spans.
 ///
-/// They have to be random, not secret (W3C Trace Context, section 3.2.2.3): a call to the system for each
-/// number takes longer than to record the whole request. Instead, a counter is mixed (``SplitMix64``) from
+/// They have to be random, not secret (W3C Trace Context, section 3.2.2.3). A system call for each number
+/// would take longer than recording the whole request. Instead, a counter is mixed (``SplitMix64``) with
 /// three seeds that the system gives once: no number comes twice in a process, and two processes share a
-/// trace id only if their seeds agree in 128 bits.
+/// trace id only if 128 bits of their seeds agree.
 enum TraceIdentifiers {
   /// A trace id, not all zero, and a span id, not zero.
   static func next() -> (trace: (high: UInt64, low: UInt64), span: UInt64) {
@@ -23,8 +23,8 @@ enum TraceIdentifiers {
   )
 }
 
-/// Makes random-looking numbers of the numbers of a counter (Steele, Lea and Flood 2014, "Fast splittable
-/// pseudorandom number generators"): a bijection of all 64 bits.
+/// Makes random-looking numbers from a counter (Steele, Lea and Flood 2014, "Fast splittable pseudorandom
+/// number generators"): a bijection of all 64 bits.
 package enum SplitMix64 {
   package static var step: UInt64 { 0x9e37_79b9_7f4a_7c15 }
 

@@ -5,7 +5,7 @@
 public struct ProcessMetrics: Collector {
   private let ticksPerSecond: Double
   private let pageSize: Double
-  /// When the system began, in seconds since 1970.
+  /// When the system booted, in seconds since 1970.
   private let bootTime: Double?
 
   /// Makes the collector.

@@ -14,8 +14,8 @@ package enum StandardError {
     withoutBrokenPipeSignal { _ = bytes.withUnsafeBytes { try? System.write($0, to: 2) } }
   }
 
-  /// A write to a pipe without a reader sends SIGPIPE to the thread that writes. It is blocked there, and
-  /// taken back if it came.
+  /// A write to a pipe without a reader sends SIGPIPE to the thread that writes. It is blocked meanwhile, and
+  /// removed if it came.
   private static func withoutBrokenPipeSignal(_ body: () -> Void) {
     var (pipe, before) = (sigset_t(), sigset_t())
     sigemptyset(&pipe)

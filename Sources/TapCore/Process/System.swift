@@ -57,7 +57,7 @@ package enum System {
     }
   }
 
-  /// Calls until no signal interrupts the call (EINTR, POSIX 2.3).
+  /// Repeats the call while a signal interrupts it (EINTR, POSIX 2.3).
   package static func uninterrupted(_ call: () -> Int) throws(Failure) -> Int {
     while true {
       let result = call()
@@ -66,14 +66,13 @@ package enum System {
     }
   }
 
-  /// What relative paths are relative to. `nil` where the directory is gone or may not be read.
+  /// The working directory; `nil` if it is gone or may not be read.
   package static var workingDirectory: String? {
     var path = [CChar](repeating: 0, count: Int(PATH_MAX))
     return getcwd(&path, path.count).map { String(cString: $0) }
   }
 
-  /// The path that leads there when the process has another working directory, too. As it is, where the
-  /// directory is unknown.
+  /// The absolute path; the path itself if the working directory is unknown.
   package static func absolute(_ path: String) -> String {
     guard !path.hasPrefix("/"), let workingDirectory else { return path }
     return workingDirectory == "/" ? "/" + path : workingDirectory + "/" + path
@@ -94,11 +93,11 @@ extension System {
     try openForAppending(path, 0, 0)
   }
 
-  /// Makes a file, and opens it for appending. Throws if one is there (EEXIST), also where a link leads
-  /// nowhere.
+  /// Makes a file, and opens it for appending. Throws EEXIST if anything is at the path, even a link that
+  /// leads nowhere.
   ///
-  /// - Parameter permissions: Less the process's umask, apart from the owner's right to write: without it he
-  ///   could not open the file again.
+  /// - Parameter permissions: Reduced by the process's umask, except for the owner's right to write, which
+  ///   another opening needs.
   package static func create(_ path: String, permissions: Int) throws(Failure) -> Int32 {
     let descriptor = try openForAppending(path, O_CREAT | O_EXCL, mode_t(truncatingIfNeeded: permissions))
     var status = stat()
@@ -120,9 +119,8 @@ extension System {
     return Int32(truncatingIfNeeded: try uninterrupted { Int(open(path, flags)) })
   }
 
-  /// The descriptor, or a duplicate of it above 2 in its place. Where a process was started with its
-  /// standard streams closed, the system gives their numbers to what is opened first: what the app prints
-  /// would land there.
+  /// The descriptor, or a duplicate of it above 2. In a process that was started with closed standard
+  /// streams, the first files opened get their numbers, and what the app prints would land there.
   package static func aboveStandard(_ descriptor: Int32) throws(Failure) -> Int32 {
     guard (0...2).contains(descriptor) else { return descriptor }
     defer { close(descriptor) }
@@ -201,7 +199,7 @@ extension System {
 
   package static func isFolder(_ path: String) -> Bool { (try? status(ofPath: path))?.kind == .folder }
 
-  /// The file itself where a symbolic link is at the path.
+  /// Does not follow a symbolic link at the path.
   package static func status(ofLinkAtPath path: String) throws(Failure) -> FileStatus {
     try status { lstat(path, &$0) }
   }
@@ -246,7 +244,7 @@ extension System {
     return pread(descriptor, &byte, 1, off_t(file.size - 1)) == 1 ? byte : nil
   }
 
-  /// Makes what has been written survive a loss of power.
+  /// Waits until what was written survives a loss of power.
   package static func synchronize(_ descriptor: Int32) throws(Failure) {
     _ = try uninterrupted { Int(fsync(descriptor)) }
   }

@@ -8,8 +8,8 @@ public struct TargetInfo: Collector {
 
   /// Takes the values of `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`: `key=value` pairs with commas
   /// between them, values percent-encoded (OpenTelemetry resource SDK). White space around names and values
-  /// belongs to neither. The service's name takes precedence over the attribute `service.name`. Anything that
-  /// is not a pair is ignored.
+  /// is ignored, and so is anything that is no pair. The service's name takes precedence over the attribute
+  /// `service.name`.
   public init(serviceName: String?, resourceAttributes: String?) {
     var values: [String: String] = [:]
     if let serviceName, !serviceName.isEmpty { values["service_name"] = serviceName }
@@ -45,8 +45,8 @@ public struct TargetInfo: Collector {
     ]
   }
 
-  /// W3C Baggage, section 3.3.1: optional white space is around names and values. A file of variables may
-  /// also leave newlines there.
+  /// W3C Baggage, section 3.3.1, allows white space around names and values. A file of variables may also
+  /// leave newlines there.
   private static func trimmed(_ text: Substring.UTF8View) -> Substring.UTF8View {
     let isBlank = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
     guard let last = text.lastIndex(where: { !isBlank($0) }) else { return text[text.endIndex...] }

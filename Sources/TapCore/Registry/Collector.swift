@@ -8,7 +8,7 @@ public protocol Collector: Sendable {
   func collect() -> [MetricFamily]
 }
 
-/// A collector as a registry sees it: what it gives is checked at every scrape.
+/// A collector as a registry sees it: its families are checked at every scrape.
 struct CollectorSource: MetricSource {
   let descriptors: [FamilyDescriptor]
   private let collector: any Collector

@@ -8,8 +8,8 @@ struct FamilyDescriptor: Sendable, Hashable {
   init(name: String, help: String, type: MetricType, unit: String?) throws(RegistryError) {
     guard MetricName.isValid(name) else { throw RegistryError(.invalidName, metric: name) }
     (self.name, self.help, self.type, self.unit) = (name, help, type, unit)
-    // OpenMetrics 1.0, "Counter", "Info" and "UNIT metadata". Of the unit each byte counts: there are letters
-    // that are equal to those of a name and have other bytes.
+    // OpenMetrics 1.0, "Counter", "Info" and "UNIT metadata". The unit is compared byte by byte: to Swift,
+    // letters with other bytes may be equal.
     if type == .counter, baseName == name { throw RegistryError(.counterWithoutTotal, metric: name) }
     if type == .info, baseName == name { throw RegistryError(.infoWithoutSuffix, metric: name) }
     if let unit, type == .info || !MetricName.isValid("_" + unit) || !baseName.hasSuffix("_" + unit) {

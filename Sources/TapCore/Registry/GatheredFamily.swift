@@ -1,5 +1,5 @@
-/// A family at the moment of a scrape: which series it has is settled. The histogram of an instrument is read
-/// just before it is written, so that a scrape of any size holds one snapshot at a time.
+/// A family at the moment of a scrape, whose set of series is fixed. A histogram is read just before it is
+/// written, so that a scrape of any size has one snapshot at a time.
 struct GatheredFamily: Sendable {
   enum Content: Sendable {
     case number(Double)
@@ -10,14 +10,14 @@ struct GatheredFamily: Sendable {
   }
 
   let descriptor: FamilyDescriptor
-  /// How many label sets found no room. `nil` where the family has never been asked for labels.
+  /// How many label sets exceeded the limit; `nil` if the family has never been asked for labels.
   let overflowCount: UInt64?
-  /// How many values no instrument could take. `nil` for none.
+  /// How many values were dropped; `nil` for none.
   let droppedCount: UInt64?
   /// By label values, no label set twice.
   private let series: [Series]
 
-  /// Since when a series counts is not known of one whose values come from elsewhere.
+  /// `created` is unknown if the values come from elsewhere.
   typealias Series = (labels: RenderedLabels, created: Timestamp?, content: Content)
 
   init(_ descriptor: FamilyDescriptor, overflowCount: UInt64?, droppedCount: UInt64, series: [Series]) {
@@ -33,7 +33,7 @@ struct GatheredFamily: Sendable {
     self.init(descriptor, overflowCount: nil, droppedCount: 0, series: series)
   }
 
-  /// Writes the samples in the order of their labels. Nothing, not even a header, where there is none.
+  /// Writes the samples in the order of their labels. Without samples it writes no header either.
   ///
   /// - Parameter proceed: Called after each series. `false` ends the writing.
   /// - Returns: Whether all of it was written.
@@ -74,8 +74,7 @@ struct GatheredFamily: Sendable {
     return sum
   }
 
-  /// Calls for each series that can be shown, with the value in place of what gives it. Ends at the first
-  /// `false`.
+  /// Calls for each series that has a valid value, with callbacks evaluated. Ends at the first `false`.
   private func forEachSeries(_ body: (Series) -> Bool) -> Bool {
     for var series in series {
       switch series.content {

@@ -74,8 +74,7 @@ public final class Registry: Sendable {
     /// The names that the families take in any format.
     private var claims = Set(Registry.statistics.flatMap(\.claims))
 
-    /// Throws for the first name that another family has, one of the source's or one that was there, and then
-    /// adds nothing.
+    /// Throws, and adds nothing, if a name is taken by a family of the registry or of the source itself.
     mutating func add(_ source: some MetricSource) throws(RegistryError) {
       var new: Set<String> = []
       for descriptor in source.descriptors {
@@ -131,7 +130,7 @@ public final class Registry: Sendable {
     let labels = labels.map {
       (name: Array($0.utf8), value: Array($1.prefix(utf8Length: RenderedLabels.maximumValueLength).utf8))
     }
-    // One by one: the first of a lazy sequence asks the app's callbacks to find it, and again to give it.
+    // Not `lazy.first`, which calls the app's callbacks twice.
     for family in gather() where name.hasPrefix(family.descriptor.name) {
       let suffix = name.dropFirst(family.descriptor.name.count)
       if let sum = family.sum(suffix: suffix, labels: labels) { return sum }
@@ -156,7 +155,7 @@ public final class Registry: Sendable {
   public func removeAllSeries(of name: String) { _ = state.withLock { $0.byName[name] }?.remove(nil) }
 }
 
-/// Whatever a registry asks for metrics.
+/// A source of metric families.
 protocol MetricSource: Sendable {
   /// The families that the source gives, always the same.
   var descriptors: [FamilyDescriptor] { get }

@@ -1,14 +1,14 @@
 import Synchronization
 
 /// The series of metrics that share their labels: a row of values for each label set, found by key and by
-/// labels, listed in order, bounded in number. Kept under a lock by its owner.
+/// labels, sorted, bounded in number. Kept under a lock by its owner.
 struct SeriesTable<Key: Hashable & Sendable, Row: Sendable> {
   private let columns: [SeriesColumn]
   private let configuration: SeriesConfiguration
   private let make: @Sendable () -> Row
-  /// By place. `nil` is a free place.
+  /// By index; `nil` is free.
   private var series: [Series<Row>?] = []
-  /// How often each place has been given up: an id of before leads to no series.
+  /// How often each index was freed: an old id finds no series.
   private var generations: [UInt32] = []
   private var free: [UInt32] = []
   /// The keys seen: a cache of `byLabels`. Many keys may lead to one series, so it has its own bound.
@@ -17,7 +17,7 @@ struct SeriesTable<Key: Hashable & Sendable, Row: Sendable> {
   private var byLabels: [RenderedLabels: SeriesID] = [:]
   private var overflow: SeriesID?
   private var overflowCount: UInt64 = 0
-  /// The places of all series, by their labels, but for those that were added since they were last asked for.
+  /// The indices of the series in the order of their labels, without those added since the last scrape.
   private var order: [UInt32] = []
   private var isSorted = true
 
@@ -52,8 +52,8 @@ struct SeriesTable<Key: Hashable & Sendable, Row: Sendable> {
     return id
   }
 
-  /// The series of a label set: the one there is, a new one with that row, or the overflow series where there
-  /// is no room.
+  /// The series of a label set: the existing one, a new one with that row, or the overflow series if the
+  /// table is full.
   mutating func find(_ key: Key, labels: RenderedLabels, new: Row? = nil) -> SeriesID {
     if let id = byLabels[labels] {
       series[id.index]?.idleSince = .never
@@ -67,8 +67,8 @@ struct SeriesTable<Key: Hashable & Sendable, Row: Sendable> {
     return id
   }
 
-  /// The series of a key, where each key has labels of its own and none is too long to be one: a flood of new
-  /// keys then costs no more than known ones.
+  /// The series of a key, if each key has labels of its own and none is too long: a flood of new keys then
+  /// costs no more than known ones.
   ///
   /// - Parameter isOverflow: Whether it is the overflow series in any case.
   mutating func find(
@@ -77,8 +77,8 @@ struct SeriesTable<Key: Hashable & Sendable, Row: Sendable> {
     findWithoutLabels(key, isOverflow: isOverflow) ?? find(key, labels: labels(key))
   }
 
-  /// The series of a key for which no labels are needed: that of one seen before, or the overflow series
-  /// where there is no room for another. `nil` if they are needed.
+  /// The series of a key without its labels: a known one, or the overflow series if the table is full. `nil`
+  /// if the labels are needed.
   mutating func findWithoutLabels(_ key: Key, isOverflow: Bool = false) -> SeriesID? {
     if isOverflow { return findOverflow() }
     if let id = find(key) { return id }
@@ -168,10 +168,10 @@ extension SeriesTable where Row: SeriesRow {
       order.sort { labels[Int($0)] < labels[Int($1)] }
     }
     isSorted = true
-    // Labels that are named at run time most often make a single series, for which a 0 would say nothing.
+    // Omits zero for run-time labels, which mostly make a single series.
     let overflowCount = Key.self == Labels.self && overflowCount == 0 ? nil : overflowCount
     return columns.enumerated().map { index, column in
-      // A `compactMap`, which nothing specializes for the app's own type of key, takes three times as long.
+      // `compactMap` takes three times as long: it is not specialized for the app's type of key.
       var gathered: [GatheredFamily.Series] = []
       gathered.reserveCapacity(order.count)
       for place in order {
@@ -184,7 +184,7 @@ extension SeriesTable where Row: SeriesRow {
   }
 
   private mutating func expire(at now: Instant) {
-    // At least so long that what has just been recorded is not idle.
+    // At least 1 ns, so that what was just recorded is not idle.
     guard let expiry = configuration.idleExpiry.map({ max($0.nanoseconds, 1) }) else { return }
     var expired: [UInt32] = []
     for place in order where place != overflow?.place {
@@ -229,8 +229,8 @@ private struct Series<Row: Sendable>: Sendable {
   let created = Timestamp.now
   var row: Row
   private var activity: UInt64 = 0
-  /// Since when nothing has been recorded, `never` if that is unknown: an optional would take another 16
-  /// bytes of each series.
+  /// Since when nothing has been recorded; `never` if unknown, because an optional takes 16 bytes more for
+  /// each series.
   var idleSince = Instant.never
 
   init(labels: RenderedLabels, row: Row) { (self.labels, self.row) = (labels, row) }
@@ -242,7 +242,7 @@ private struct Series<Row: Sendable>: Sendable {
 extension Series where Row: SeriesRow {
   /// Whether nothing has been recorded for so long, and nothing can be.
   mutating func isIdle(for expiry: Int64, at now: Instant) -> Bool {
-    // Looked at first: what the app records before it lets the row go is in `activity` then.
+    // Checked first: `activity` then includes what the app recorded before it released the row.
     guard !Row.isHeld(&row) else { return false }
     let activity = row.activity
     guard idleSince != .never, activity == self.activity else {

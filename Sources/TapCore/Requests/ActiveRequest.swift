@@ -7,10 +7,10 @@ public final class ActiveRequest: Sendable {
   /// served, and for the `traceparent` header of an outbound one.
   public let trace: TraceContext
 
-  /// `nil` where the filter left the request out.
+  /// `nil` if the filter excludes the request.
   private let record: RequestRecord?
 
-  /// Begins a request, unless the filter leaves it out.
+  /// Begins a request, unless the filter excludes it.
   init(
     _ description: consuming RequestDescription, trace: TraceContext,
     filter: ((RequestDescription) -> Bool)?, recorder: RequestRecorder
@@ -24,7 +24,7 @@ public final class ActiveRequest: Sendable {
   }
 
   deinit {
-    // Most have ended: then no clock is read.
+    // Most have ended, and need no clock.
     if let record, record.isActive { record.end(.cancelled) }
   }
 
@@ -34,8 +34,8 @@ public final class ActiveRequest: Sendable {
     record?.add(fields)
   }
 
-  /// Tells that the head of the response has been sent or received: from then on an inbound request waits for
-  /// its caller and not for the handler, and an outbound one for the rest of the response
+  /// Reports that the head of the response has been sent or received: from then on an inbound request waits
+  /// for its caller and not for the handler, and an outbound one for the rest of the response
   /// (``RequestSnapshot/wait``). The end needs no such call.
   ///
   /// - Parameter statusCode: The status code of the response. Interim responses (RFC 9110, section 15.2) are
@@ -99,7 +99,7 @@ public final class ActiveRequest: Sendable {
       end(.response(statusCode: nil))
       return result
     } catch {
-      // The text of an error may hold what belongs in no log.
+      // The text of an error may contain secrets.
       if error is CancellationError || Task.isCancelled {
         cancel()
       } else {

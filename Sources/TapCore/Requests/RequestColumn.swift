@@ -37,7 +37,7 @@ final class RequestColumn: Sendable {
   let layout: BucketLayout?
   let atBegin: Double
   let atEnd: Value
-  /// What a series has before anything is known: a count has 0.
+  /// The value of a series before anything is known: 0 for a count.
   let initialNumber: Double?
   let isGauge: Bool
   /// The age of the oldest request, which a scrape sets.

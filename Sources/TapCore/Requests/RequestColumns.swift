@@ -1,11 +1,11 @@
-/// The metrics of requests: all that there are. Each is one column of a table, whose labels are those of
-/// ``RequestLabels`` of the same name.
+/// All metrics of requests. Each is one column of a table, whose labels are those of ``RequestLabels`` of the
+/// same name.
 struct RequestColumns {
   /// Of what each client has begun and ended.
   let clients: [RequestColumn]
   /// Of the requests for one target: the method and the server.
   let targets: [RequestColumn]
-  /// Of ended requests, by what they came to.
+  /// Of ended requests, by their outcome.
   let ends: [RequestColumn]
   /// Of the phases of ended requests.
   let phases: [RequestColumn]
@@ -76,7 +76,7 @@ struct RequestColumns {
         "http_client_network_round_trip_seconds",
         "Least round trip of the connections of HTTP client requests, read at the end of a request.",
         configuration.roundTripBuckets, .roundTrip),
-      // A server whose connections are all open already has a series, too.
+      // A server whose connections were all open before has a series, too.
       try .sum(
         "http_client_connections_opened_total", "Connections that HTTP client requests opened.",
         .openedConnections),

@@ -49,7 +49,7 @@ extension RequestDescription {
     clientAddress: String? = nil, traceContext: TraceContext? = nil, fields: [String: FieldValue] = [:],
     headers: [String: String] = [:]
   ) {
-    // Not one assignment after the other: of what an initialiser assigns, the compiler makes a copy.
+    // Not assignment by assignment: the compiler copies what an initialiser assigns.
     self.init(
       direction: direction, client: client, method: method, url: url, serverAddress: serverAddress,
       serverPort: serverPort, urlTemplate: urlTemplate, scheme: scheme, clientAddress: clientAddress,
@@ -69,7 +69,7 @@ extension RequestDescription {
   package var knownScheme: String? {
     guard let scheme, !scheme.isEmpty else { return nil }
     if scheme == "http" || scheme == "https" { return scheme }
-    // What is longer than `https` is not converted: its length has no bound.
+    // Longer texts, whose length has no bound, are not converted.
     let lowercased = scheme.utf8.count <= 5 ? scheme.lowercased() : ""
     return lowercased == "http" || lowercased == "https" ? lowercased : "_OTHER"
   }
@@ -137,14 +137,14 @@ package struct KnownMethods: Sendable, Hashable {
 
   /// The label of a method.
   func label(of method: String) -> String {
-    // A method that the app reads from elsewhere may be of any length: a longer one is not compared.
+    // The app may read a method of any length: a long one is not compared.
     method.utf8.count <= RenderedLabels.maximumValueLength && names.contains(method) ? method : Self.other
   }
 }
 
 /// The names of the headers that a log shows, sorted and in lowercase (OpenTelemetry,
-/// `http.request.header.<key>`): one order, and no key twice. No others are read of a request that no
-/// URLSession makes.
+/// `http.request.header.<key>`): one order, no key twice. Requests without a URLSession are asked for no
+/// other headers.
 package struct HeaderNames: Sendable {
   package let request: [String]
   package let response: [String]

@@ -1,9 +1,8 @@
-/// What each five seconds of the last ten minutes added to the durations of the ended requests of a
-/// direction, by the series of the metric. The page opens with it.
+/// What each five seconds of the last ten minutes added to the durations of a direction's ended requests, by
+/// the series of the metric. The page opens with it.
 ///
-/// It is the difference of the values that a scrape shows, so that both add up alike. A pure value, which
-/// reads no clock and takes no lock. It takes at most ``byteLimit``: beyond that the oldest five seconds go,
-/// and ``Window/covered`` says so.
+/// It is the difference of the values that a scrape shows, so that both add up alike. It takes at most
+/// ``byteLimit``: beyond that the oldest five seconds go, and ``Window/covered`` says so.
 package struct RequestHistory: Sendable {
   static let slotNanoseconds: Int64 = 5_000_000_000
   static let slotCount: Int64 = 120
@@ -29,7 +28,7 @@ package struct RequestHistory: Sendable {
     fileprivate var bytes = 0
   }
 
-  /// What the requests of one series in one slot came to.
+  /// The requests of one series in one slot.
   package struct Addition: Sendable {
     fileprivate let id: SeriesID
     /// As the text formats write them.
@@ -130,7 +129,7 @@ package struct RequestHistory: Sendable {
     if changes.values[index].slowest.map({ $0.nanoseconds < request.duration.nanoseconds }) ?? true {
       changes.values[index].slowest = Example(request)
     }
-    // A 4xx that the app answers with is no error of its own, and has no error type.
+    // A 4xx that the app answers with has no error type, because it is the caller's mistake.
     if request.errorType != nil || request.statusCode.map({ (400..<500).contains($0) }) ?? false {
       changes.values[index].newestFailure = Example(request)
     }
@@ -162,7 +161,7 @@ package struct RequestHistory: Sendable {
     return slot
   }
 
-  /// Forgets the examples that those of a later slot make needless, whatever part of the time is asked for.
+  /// Forgets the examples that those of a later slot make useless, whatever period is asked for.
   private mutating func forgetFaster(_ later: Slot) {
     let additions = Dictionary(later.additions.map { ($0.id, $0) }) { first, _ in first }
     for slot in slots.indices {

@@ -1,9 +1,9 @@
 /// The labels of requests, as the keys of their tables: each has those of the one before, and more.
 ///
-/// What is too long to be a label is cut, so that a key has a bound. The values of a label are those of a
-/// closed set or of the app's own code, or their number is bounded by the limit of its table.
+/// Long values are cut, so that a key has a bound. The values of a label are a closed set, come from the
+/// app's code, or are bounded by the limit of the table.
 enum RequestLabels {
-  /// Who makes requests: the labels of all request metrics.
+  /// The client: the labels of all request metrics.
   struct Client: RequestLabelSet {
     let client: String
 
@@ -12,7 +12,7 @@ enum RequestLabels {
     var pairs: [(String, String)] { [("client", client)] }
   }
 
-  /// Who asks whom: the labels of what belongs to a server and not to a request.
+  /// The client and the server: the labels of connections and phases.
   struct Server: RequestLabelSet {
     let client: Client
     let address: String?
@@ -43,7 +43,7 @@ enum RequestLabels {
       scheme = request.direction == .inbound ? request.knownScheme : nil
     }
 
-    /// By what differs most: each further text takes as long as a value takes to record.
+    /// Hashes only what differs most: each further text takes as long as recording a value.
     func hash(into hasher: inout Hasher) {
       hasher.combine(server.address)
       hasher.combine(server.port)
@@ -64,7 +64,7 @@ enum RequestLabels {
     private let protocolVersion: NetworkProtocolVersion?
 
     init(_ observation: borrowing RequestObservation) {
-      // What does not have three digits is no status code (RFC 9110, section 15), and would only make series.
+      // A status code has three digits (RFC 9110, section 15). Others would only make series.
       statusCode = observation.statusCode.flatMap { (100...999).contains($0) ? $0 : nil }
       failure = if case .failure(let type, _) = observation.end { type } else { nil }
       template = observation.request.urlTemplate?.asLabel
@@ -72,7 +72,8 @@ enum RequestLabels {
       protocolVersion = observation.protocolVersion
     }
 
-    /// By what differs most: each further value, and the name of each enum's case, takes as long as a record.
+    /// Hashes only what differs most: each further value, or an enum's case, takes as long as recording a
+    /// value.
     func hash(into hasher: inout Hasher) {
       hasher.combine(statusCode)
       hasher.combine(template)
@@ -110,7 +111,7 @@ enum RequestLabels {
 }
 
 protocol RequestLabelSet: Hashable, Sendable {
-  /// In any order. An empty value leaves its label out.
+  /// In any order. An empty value omits its label.
   var pairs: [(String, String)] { get }
 }
 
@@ -119,7 +120,7 @@ extension RequestLabelSet {
 }
 
 extension String {
-  /// The text as the value of a label: cut where it is too long for one.
+  /// The text as a label's value: cut if it is too long.
   package var asLabel: String {
     utf8.count <= RenderedLabels.maximumValueLength
       ? self : String(prefix(utf8Length: RenderedLabels.maximumValueLength))

@@ -8,28 +8,28 @@ import Synchronization
 package final class RequestRecord: Sendable {
   private enum Stage: Sendable {
     case made
-    /// The app has cancelled the request before it began. It may begin all the same: Foundation may start a
-    /// loader that it has stopped.
+    /// The app has cancelled the request before it began. It may still begin: Foundation may start a loader
+    /// that it has stopped.
     case givenUp
-    /// With the status code of the response, of which the app has told.
+    /// With the status code, if the app has reported the head of the response.
     case active(start: Instant, statusCode: Int? = nil)
     case ended
   }
 
   private enum Delivered: Sendable {
     case nothing
-    /// The request is in the table of its direction, since so long.
+    /// The request has been in the table of its direction since then.
     case unstarted(since: Instant)
-    /// The begin was counted, and the end will be, in these series. The request is in the table since its
-    /// start.
+    /// The begin was counted in these series, and the end will be. The request has been in the table since
+    /// its start.
     case begin(RequestSeries, since: Instant)
   }
 
   private struct State: Sendable {
     var stage = Stage.made
     var delivered = Delivered.nothing
-    /// Whether the request is in the recorder's queue, into which it is put as it is made. One delivery
-    /// covers everything up to then.
+    /// Whether the record is in the recorder's queue, as it is from its creation. One delivery covers
+    /// everything up to then.
     var isQueued = true
   }
 
@@ -43,9 +43,9 @@ package final class RequestRecord: Sendable {
   /// The app calls ``ActiveRequest/responseBegan(statusCode:)`` when the response begins.
   private let isToldByApp: Bool
   private let state: Mutex<State>
-  /// What is known of the request: at first its description. Guarded by `state` until its end, and never
-  /// changed after it: consumers read it here, since a copy costs as much as the rest. The runtime has
-  /// nothing to check.
+  /// What is known of the request: at first its description. Guarded by `state` until its end, and unchanged
+  /// afterwards: consumers read it without a copy, which would cost as much as the rest, and without the
+  /// runtime's exclusivity check.
   @exclusivity(unchecked) private nonisolated(unsafe) var contents: Contents
 
   /// Makes the record of a request that has not begun. It is queued at once, so that its begin needs no work
@@ -92,7 +92,7 @@ package final class RequestRecord: Sendable {
     }
   }
 
-  /// Ends the request, unless it has ended. One that has not begun does not wait for its start any more.
+  /// Ends the request, unless it has ended. A request that has not begun stops waiting for its start.
   ///
   /// - Parameter add: Runs under the record's lock, if this call ends the request.
   package func end(
@@ -110,7 +110,7 @@ package final class RequestRecord: Sendable {
     }
   }
 
-  /// Notes that the head of the response has come or gone.
+  /// Notes that the head of the response was received or sent.
   func noteResponse(statusCode: Int) {
     state.withLock { state in
       if case .active(let start, _) = state.stage {
@@ -119,7 +119,7 @@ package final class RequestRecord: Sendable {
     }
   }
 
-  /// Has what is known of the request brought up to date (``RequestProgressSource/look(then:)``).
+  /// Updates what is known of the request (``RequestProgressSource/look(then:)``).
   func look(then done: @escaping @Sendable () -> Void) {
     if let source { source.look(then: done) } else { done() }
   }
@@ -155,7 +155,7 @@ package final class RequestRecord: Sendable {
     }
   }
 
-  /// - Parameter transition: Whether there is something to deliver now.
+  /// - Parameter transition: Returns whether there is something to deliver.
   @inline(__always)
   private func announce(_ transition: (inout State) -> Bool) {
     let mustQueue = state.withLock { state in
@@ -166,7 +166,8 @@ package final class RequestRecord: Sendable {
     if mustQueue { recorder.add(self) }
   }
 
-  /// Delivers what has not been delivered. Called by the recorder's drain, by one thread at a time.
+  /// Delivers begin and end, as far as they have not been delivered. Called by the recorder's drain, by one
+  /// thread at a time.
   func deliver() {
     // No lock is held while consumers work.
     let (stage, delivered) = state.withLock { state in

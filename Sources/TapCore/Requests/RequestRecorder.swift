@@ -3,13 +3,13 @@ import Synchronization
 /// Records requests in both directions: in the metrics of a registry, in a log, and for an app's own
 /// observers.
 ///
-/// A request is put into one queue as it is made, and again at its begin or its end if it has been
-/// delivered since. ``drain()`` empties the queue and updates the metrics and the log, which takes the
-/// processor alone. On the thread of the request this made a small GET 7% to 9% slower than without a tap,
-/// and through the queue 3% to 4%: in batches the code and the metrics stay in the processor's caches. A
-/// thread drains every 100 ms and when 1,024 requests wait. A scrape drains before it reads, and so does an
-/// exit. A request that finds 16,384 waiting, because that thread is far behind or the system gives none,
-/// drains them itself. So nothing is lost, and memory is bounded.
+/// A request is put into one queue when it is made, and again at its begin or end if it has been delivered
+/// since. ``drain()`` empties the queue and updates the metrics and the log. On the thread of the request
+/// this work made a small GET 7% to 9% slower than without a tap, through the queue 3% to 4%: in batches the
+/// code and the metrics stay in the processor's caches. A thread drains every 100 ms, and at once when 1,024
+/// requests wait. A scrape drains before it reads, and so does an exit. A request that finds 16,384 waiting,
+/// because that thread is far behind or the system gives none, drains the queue itself. So nothing is lost,
+/// and memory is bounded.
 public final class RequestRecorder: Sendable {
   /// The most requests that wait: some 16 MB. A request beyond them drains the queue.
   static let limit = 16_384
@@ -73,16 +73,16 @@ public final class RequestRecorder: Sendable {
     let reporter = WaitReporter([outboundMetrics, inboundMetrics], consumers)
     (self.consumers, self.reporter) = (consumers, reporter)
     queue = BoundedQueue { batch, turn in
-      // Not behind the deliveries: a request that begins meanwhile could miss its report.
+      // Before the deliveries: a request that begins meanwhile could miss its report.
       let now = Instant.now
-      // At each tick, until no request comes any more.
+      // At each tick, while requests come.
       let isEmpty = batch.isEmpty
       turn.next = isEmpty ? .never : .nextTick
       // In order, and each is released while it is in the processor's cache.
       batch.reverse()
       while let request = batch.popLast() { request.deliver() }
       turn.next = min(turn.next, reporter.reportWaits(isUsed: !isEmpty, at: now))
-      // An empty batch wakes no thread of theirs.
+      // An empty batch wakes no thread of a consumer.
       if !isEmpty { for consumer in consumers { consumer.batchEnded() } }
     }
     ExitFlush.add(self)
@@ -158,26 +158,25 @@ public final class RequestRecorder: Sendable {
     for consumer in consumers { consumer.wakeIfRefused() }
   }
 
-  /// What the requests of a direction came to in the last ten minutes; `nil` if that is not kept.
+  /// The history of a direction's requests in the last ten minutes; `nil` if it is not kept.
   package func history(of direction: RequestDirection, at now: Instant = .now) -> RequestHistory.Window? {
     metrics(of: direction).withLock { $0.history(at: now) }
   }
 
-  /// The requests that have not ended and wait for at least so long, oldest first: those that have begun, and
-  /// those that URLSession has taken and not started. Waits 0.1 s at most for Foundation's queue, on which
-  /// the oldest 1,000 are looked at.
+  /// The requests that have been active or unstarted for at least so long, oldest first. Waits 0.1 s at most
+  /// for Foundation's queue, on which the oldest 1,000 are inspected.
   package func activeRequests(olderThan age: Duration = .zero) -> [RequestSnapshot] {
     drain()
     return reporter.requests(olderThan: age).oldest
   }
 
-  /// The oldest of the requests that have not ended, oldest first, and how many more there are.
+  /// The oldest active and unstarted requests, oldest first, and how many more there are.
   package func oldestActiveRequests(limit: Int) -> (oldest: [RequestSnapshot], more: Int) {
     drain()
     return reporter.requests(limit: limit)
   }
 
-  /// The requests that wait for longer than the limits of their directions, whether reported yet or not.
+  /// The waiting requests of both directions, whether reported yet or not.
   ///
   /// - Parameter count: The most requests of which there are snapshots.
   package func waitingRequests(atMost count: Int, at now: Instant) -> WaitingRequests {
@@ -185,10 +184,10 @@ public final class RequestRecorder: Sendable {
     return reporter.waiting(atMost: count, at: now)
   }
 
-  /// Has the queue of all URLSessions watched: whether it is held is a metric, and reported.
+  /// Watches the queue of all URLSessions: a metric and a line report if it is blocked.
   package func watch(_ probe: QueueProbe) { reporter.watch(probe) }
 
-  /// Reports each request that has not ended, since the process ends: once.
+  /// Reports each active request as unfinished, once, because the process ends.
   package func reportUnfinished() {
     drain()
     reporter.reportUnfinished()
@@ -198,7 +197,7 @@ public final class RequestRecorder: Sendable {
     direction == .outbound ? outboundMetrics : inboundMetrics
   }
 
-  /// The requests that live, begun or not: what a test checks for leaks.
+  /// The number of records that exist: a test checks it for leaks.
   package var requestCount: Int { living.load(ordering: .relaxed) }
 
   func count(_ change: Int) { living.wrappingAdd(change, ordering: .relaxed) }
@@ -218,7 +217,7 @@ extension RequestRecorder: FlushedAtExit {
 extension RequestRecorder: MetricSource {
   var descriptors: [FamilyDescriptor] { outboundMetrics.descriptors + inboundMetrics.descriptors }
 
-  /// What a scrape shows is what has happened by then.
+  /// A scrape shows what has happened by then.
   func gather(at now: Instant) -> [GatheredFamily] {
     drain()
     return outboundMetrics.gather(at: now) + inboundMetrics.gather(at: now)

@@ -3,8 +3,8 @@ import Synchronization
 /// The metrics of the requests of one direction, as plain values. Kept under a lock by its owner.
 ///
 /// A request that begins finds the series of its client and its target, and keeps their ids: its end counts
-/// there, whatever has expired or overflowed since. What finds no room among the targets counts in the
-/// overflow series of the other tables too: a flood of new targets then costs no more than known ones.
+/// there, even if they have expired or overflowed since. If the targets are full, it counts in the overflow
+/// series of the other tables too: a flood of new targets then costs no more than known ones.
 package struct RequestStore: Sendable {
   private let direction: RequestDirection
   private let exemplars: ExemplarPolicy
@@ -14,7 +14,7 @@ package struct RequestStore: Sendable {
   private var ends: RequestTable<EndKey>
   private var servers: RequestTable<RequestLabels.Server>
   private var phases: RequestTable<PhaseKey>
-  /// `nil` where nothing shows it.
+  /// `nil` if nothing shows it.
   private var history: RequestHistory?
   package var active: ActiveRequestTable
 
@@ -49,7 +49,7 @@ package struct RequestStore: Sendable {
     active = ActiveRequestTable(limit: configuration.waitingLimit)
     let series = configuration.series
     history = historyStart.map { RequestHistory(bounds: columns.durationBounds, start: $0) }
-    // What a client has counted stays: its series do not expire.
+    // The series of clients do not expire.
     clients = RequestTable(columns.clients, SeriesConfiguration(limit: series.limit))
     targets = RequestTable(columns.targets, series, leadCount: Lead.clientCount)
     ends = RequestTable(columns.ends, series, leadCount: Lead.serverAndPhasesCount)
@@ -72,7 +72,7 @@ package struct RequestStore: Sendable {
     return RequestSeries(client: client, target: target)
   }
 
-  /// Counts a request as active that has not ended, and adds it to the table.
+  /// Counts a request as active, and adds it to the table of active requests.
   package mutating func begin(
     _ request: borrowing RequestDescription, at start: Instant, of record: RequestRecord
   ) -> RequestSeries {
@@ -84,7 +84,7 @@ package struct RequestStore: Sendable {
     return series
   }
 
-  /// Records an ended request, in the series that its begin gave among others.
+  /// Records an ended request, in the series of its begin and others.
   ///
   /// - Parameter now: For the history.
   package mutating func end(
@@ -141,8 +141,8 @@ package struct RequestStore: Sendable {
     return id
   }
 
-  /// All metrics as they are now, without the series that have been idle for too long. None of a direction in
-  /// which there has been no request.
+  /// All metrics as they are now, without series that have been idle for too long; nothing of the inbound
+  /// direction before its first request.
   mutating func gather(at now: Instant) -> [GatheredFamily] {
     closeHistory(at: now)
     active.removeGone()
@@ -183,7 +183,7 @@ extension RequestStore {
   }
 }
 
-/// Where a request has been counted as active, and where its end counts.
+/// The series in which a request was counted as active, and in which its end counts.
 package struct RequestSeries: Sendable {
   fileprivate let client: SeriesID
   fileprivate let target: SeriesID

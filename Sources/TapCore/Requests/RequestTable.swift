@@ -26,7 +26,7 @@ struct RequestTable<Key: Hashable & Sendable> {
     return leads
   }
 
-  /// Records all values of an ended request: the end of it, where its begin was counted in the series.
+  /// Records all values of an ended request. `endsRequest` says that its begin was counted in this series.
   ///
   /// - Returns: The series that this one leads to, by index.
   @discardableResult
@@ -78,8 +78,8 @@ struct RequestTable<Key: Hashable & Sendable> {
     }
   }
 
-  /// Has a series lead to one of another table, from now on until that one expires. What is found from or in
-  /// an overflow series is not kept: another time there may be room.
+  /// Remembers that a series leads to one of another table, until that one expires. Overflow series are not
+  /// remembered: later there may be room.
   mutating func lead(from id: SeriesID, _ index: Int, to other: SeriesID, isOverflow: Bool) {
     if !isOverflow, !series.isOverflow(id) { series.update(id) { $0.leads[index] = other } }
   }
@@ -90,15 +90,15 @@ struct RequestTable<Key: Hashable & Sendable> {
   }
 }
 
-/// What is counted and measured of the requests that share labels: a cell for each column of their table.
+/// The values of requests that share labels: a cell for each column of their table.
 struct RequestRow: SeriesRow {
-  /// Neither, where nothing is known yet: unknown is not 0.
+  /// Both are absent while nothing is known: unknown is not 0.
   private struct Cell {
     var number: Double?
     var histogram: ValueHistogram?
   }
 
-  /// The requests that have begun and not ended: they hold the row.
+  /// The active requests, which keep the row from expiring.
   var openCount = 0
   var recordCount: UInt64 = 0
   /// The series of other tables that this one leads to, once they are known.

@@ -3,10 +3,10 @@ import Synchronization
 /// Makes a span of each request, where a tracing system records them. `Tap.Configuration.tracer` installs
 /// one; the adapter `TapTracing` makes one of any tracer of swift-distributed-tracing.
 ///
-/// The ids of the span are those that travel in `traceparent`, so it begins before the request. It is the
-/// context's ``TraceContext/span``, and ``RequestObserver/requestEnded(_:)`` ends it, with the request that
-/// has the context. The tap calls that on a thread for the tracer alone, with URLs and addresses as its log
-/// shows them.
+/// The ids of the span travel in `traceparent`, so it begins before the request. It is the context's
+/// ``TraceContext/span``, and ``RequestObserver/requestEnded(_:)`` ends it, with the request that has the
+/// context. The tap calls that on a thread for the tracer alone, with URLs and addresses as its log shows
+/// them.
 ///
 /// A span whose request never ends, because it is not sent, is released. That happens on any thread, also
 /// under locks of the tap's and of Foundation's: a `deinit` that ends the span must do so elsewhere, such as
@@ -42,8 +42,8 @@ extension RequestTracer {
   }
 }
 
-/// Where the traces of new requests come from: the newest recorder that has a tracer, the newest one that
-/// samples, for as long as they live, and what an adapter finds.
+/// The sources of new requests' traces: the newest recorder that has a tracer, the newest one that samples,
+/// for as long as they live, and what an adapter finds.
 enum NewestTracing {
   private struct State {
     weak var tracing: RequestRecorder?

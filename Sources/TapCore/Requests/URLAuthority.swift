@@ -1,10 +1,10 @@
 /// The host and the port of a URL, read from its text (RFC 3986, section 3.2).
 ///
-/// Exact or absent: labels show the host, and where a URL was put together wrongly, a part of a password may
-/// stand in its place. So there is a host only where nothing else can be meant. It is an IP literal, or a
-/// name of letters, digits, `-`, `.`, `_` and `~`, as it is written but for ASCII capitals, which mean the
-/// same as small letters (section 6.2.2.1): internationalised, or with these percent-encoded. There is none
-/// before a port that is no number up to 65,535, nor where an `@` further on may be the end of the userinfo.
+/// Exact or absent, because labels show the host, and in a URL that was put together wrongly part of a
+/// password may stand in its place. A host is an IP literal, or a name of letters, digits, `-`, `.`, `_` and
+/// `~`, as written except for ASCII capitals, which become small letters (section 6.2.2.1); it may be
+/// internationalised, also percent-encoded. There is none before a port that is no number up to 65,535, nor
+/// if an `@` further on may end the userinfo.
 ///
 /// Reading the text takes a quarter of the instructions of Foundation's `URL.host`, `URL.port` and
 /// `URL.scheme`.
@@ -23,8 +23,7 @@ package struct URLAuthority {
     (host, port) = found
   }
 
-  /// In small letters. A name with a percent sign stays: escapes are in capitals, and zones are what they
-  /// are.
+  /// In lowercase. A name with a percent sign stays: escapes are in capitals, and zones are case-sensitive.
   private static func name(_ host: Bytes) -> String {
     guard host.contains(where: { $0 != $0.asciiLowercased }), !host.contains(.percent) else {
       return String(decoding: host, as: UTF8.self)
@@ -34,7 +33,7 @@ package struct URLAuthority {
 
   /// Where an authority is in the text of a URL.
   package struct Position {
-    /// What stands behind the userinfo. Empty, as the host, in `file:///path`.
+    /// The text after the userinfo. Empty, as the host, in `file:///path`.
     package let hostAndPort: Range<Int>
     let host: Range<Int>
     let port: Int?
@@ -47,7 +46,7 @@ package struct URLAuthority {
 
   /// Finds the authority. `nil` if there is none, or it is not certain what its host is.
   package static func find(in url: UnsafeBufferPointer<UInt8>) -> Position? {
-    // One look at each byte does for nearly every URL.
+    // One pass over the bytes is enough for nearly every URL.
     if let position = findPlain(in: url) { return position }
     guard let range = range(in: url) else { return nil }
     let scheme = url[..<(range.lowerBound - 3)]
@@ -94,7 +93,7 @@ package struct URLAuthority {
 
   /// What stands between `://` and the path, the query, the fragment or the end.
   static func range(in url: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
-    // A colon further on is none of the scheme's.
+    // A later colon is not the scheme's.
     guard let colon = url.firstIndex(where: { $0 == .colon || $0.endsAuthority }), colon + 2 < url.count,
       url[colon] == .colon, url[colon + 1] == .slash, url[colon + 2] == .slash
     else { return nil }

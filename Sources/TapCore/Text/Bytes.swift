@@ -29,8 +29,8 @@ extension UInt8 {
 }
 
 extension BidirectionalCollection<UInt8> {
-  /// Without the spaces and tabs around it (RFC 9110, section 5.6.3). Inlinable, so that other modules' calls
-  /// are not generic ones.
+  /// Without spaces and tabs around it (RFC 9110, section 5.6.3). Inlinable, so that other modules call a
+  /// specialized form.
   @inlinable package var trimmingBlanks: SubSequence {
     let isVisible = { (byte: UInt8) in byte != .space && byte != .tab }
     guard let first = firstIndex(where: isVisible), let last = lastIndex(where: isVisible) else {

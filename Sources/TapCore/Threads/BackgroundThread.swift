@@ -1,7 +1,8 @@
 import Synchronization
 import TapLibc
 
-/// Starts threads. Each start that the system refuses is counted; one of a row is reported on standard error.
+/// Starts threads. Counts each start that the system refuses, and reports the first in a row on standard
+/// error.
 package enum BackgroundThread {
   private struct State {
     var reports = RefusalReports()
@@ -103,7 +104,7 @@ package enum BackgroundThread {
     #endif
   }
 
-  /// Blocks all signals but those that a fault of this very thread raises.
+  /// Blocks all signals but those that a fault of this thread raises.
   private static func blockSignals() {
     var signals = sigset_t()
     sigfillset(&signals)
@@ -118,7 +119,7 @@ package enum BackgroundThread {
   }
 }
 
-/// Which refusals are reported: one of a row, and at most one a minute.
+/// Which refusals are reported: one in a row, and at most one a minute.
 struct RefusalReports {
   private static let interval = Duration.seconds(60)
 

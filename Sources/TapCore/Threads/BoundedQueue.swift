@@ -36,7 +36,7 @@ package struct QueueTurn {
   package let isLast: Bool
   /// When to come again at the latest.
   package var next = Instant.never
-  /// Nothing more has to be done for what is in the batch. `false` keeps a flush waiting.
+  /// Whether a flush may return; `false` if bytes are not durable yet.
   package var isDone = true
 }
 
@@ -72,7 +72,7 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
   private let worker = Worker()
   /// Wakes the threads that wait in a flush.
   private let progress = EventCount()
-  /// The thread that processes a batch: what that calls must not wait for itself.
+  /// The thread that processes a batch. A flush on it must not wait for itself.
   private let thread = Atomic<UInt>(0)
 
   /// - Parameter process: Processes a batch and takes it out of the buffer, as far as it can. What is left
@@ -97,7 +97,7 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
     switch fill {
     case .first: wake(by: .nextTick)
     case .many: wake()
-    // Nothing else would wake it: the first element is there.
+    // Nothing else wakes it: the first element is in the queue already.
     case .some, .full, .closed: if worker.lacksThread { wake(by: .nextTick) }
     }
     return fill
@@ -111,15 +111,15 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
   /// Wakes the worker if the last call of ``wake(by:)`` could not.
   package func wakeIfRefused() { if worker.lacksThread { wake() } }
 
-  /// Has the worker run once, so that a system that gives no thread is noticed.
+  /// Runs the worker once, to find out whether the system gives a thread.
   package func start() throws(System.Failure) { try worker.run(self) }
 
   /// Processes what waits, on this thread. Waits only for the same work on another one.
   package func drain() { _ = run(at: .now) }
 
   /// Waits until all elements that were added before are done. `false` if the deadline came first or the
-  /// queue is abandoned, and at once on the thread that processes. While the system refuses a thread, this
-  /// one processes the elements.
+  /// queue is abandoned, and at once on the thread that processes. If the system refuses a thread, the caller
+  /// processes the elements.
   @discardableResult
   package func flush(until deadline: Instant) -> Bool {
     let target = state.withLock { state -> UInt64? in

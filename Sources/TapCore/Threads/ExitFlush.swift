@@ -1,6 +1,6 @@
 import Synchronization
 
-/// An object that delivers what it still holds at a normal exit of the process.
+/// An object that delivers its remaining elements at a normal exit of the process.
 package protocol FlushedAtExit: AnyObject, Sendable {
   /// Delivers everything, or as much as it can within the limit.
   func flushAtExit(within limit: Duration)
@@ -33,8 +33,8 @@ package enum ExitFlush {
     }
   }
 
-  /// Registers a second flush, which exit(3) calls before the functions that others have registered since the
-  /// first one. That one then delivers what has come in between.
+  /// Registers a second flush, which exit(3) calls before the functions that others registered since the
+  /// first. The first then delivers what came in between.
   package static func precedeEarlierFunctions() { _ = laterRegistration }
 
   private static func flush() {

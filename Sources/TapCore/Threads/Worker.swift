@@ -36,7 +36,7 @@ package final class Worker: Sendable {
 
   package init(idleTime: Duration = .seconds(1)) { state = Mutex(State(idleTime: idleTime)) }
 
-  /// The system refused the thread for work that was asked for: the next call of ``run(_:by:)`` tries again.
+  /// The system refused a thread: the next call of ``run(_:by:)`` tries again.
   var lacksThread: Bool { isWithoutThread.load(ordering: .relaxed) }
 
   /// Says that no work will come: the thread ends once nothing is due.
@@ -57,7 +57,7 @@ package final class Worker: Sendable {
     }
   }
 
-  /// Under the lock, so that no call relies on a thread that another one fails to start.
+  /// Under the lock, so that no call relies on a thread that fails to start.
   private func start(
     _ state: inout State, _ job: any BackgroundJob, by instant: Instant
   ) throws(System.Failure) {

@@ -35,7 +35,7 @@ package struct Instant: Sendable, Hashable, Comparable {
 extension Duration {
   /// The duration in seconds, rounded to the nearest `Double`.
   package var seconds: Double {
-    // `components` ends the process where the seconds need more than 64 bits, as those of a sum may.
+    // `components` traps if the seconds need more than 64 bits, as those of a sum may.
     let (seconds, attoseconds) = min(max(self, .seconds(Int64.min)), .seconds(Int64.max)).components
     return Double(seconds) + Double(attoseconds) * 1e-18
   }

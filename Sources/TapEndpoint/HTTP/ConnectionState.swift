@@ -1,6 +1,6 @@
 /// The life of one connection as a state machine: bytes, answers and passed deadlines go in, actions come
-/// out. It uses no socket, clock or lock: the event loop tells it of each event, and performs its actions
-/// until it waits.
+/// out. It uses no socket, clock or lock. The event loop reports each event, and performs actions until the
+/// state waits.
 package struct ConnectionState: Sendable {
   package enum Action: Sendable {
     /// Find the request's handler, and ``answer(_:to:at:)`` with the same number.
@@ -13,7 +13,7 @@ package struct ConnectionState: Sendable {
     case shutdownOutput
     /// Close the socket, in order or by a reset.
     case close(reset: Bool)
-    /// Wait for the next event: bytes, if they are wanted, room for those that are to be sent, the deadline.
+    /// Wait for the next event: bytes if `input`, room for output if `output`, the deadline.
     case wait(input: Bool, output: Bool, until: ContinuousClock.Instant)
   }
 
@@ -21,9 +21,8 @@ package struct ConnectionState: Sendable {
   package enum Activity: Int, Sendable {
     /// Between requests.
     case idle
-    /// Waiting for its client: to send its request, or to read its answer. A new connection does so too: if
-    /// it were idle, a crowd of slow senders would have each new one closed before it can send. So does a
-    /// slow reader.
+    /// Waiting for its client to send its request or to read its answer. So is a new connection: if it were
+    /// idle, a crowd of slow senders would have each new one closed before it can send.
     case waiting
     /// A handler works.
     case answering
@@ -34,7 +33,7 @@ package struct ConnectionState: Sendable {
     case answering(CurrentRequest)
     /// All output is queued: send it, then linger.
     case closing
-    /// RFC 9112, section 9.6: to close at once may destroy the answer before it is read. Only the sending
+    /// RFC 9112, section 9.6: closing at once may destroy the answer before it is read. Only the sending
     /// direction is ended, and what still arrives is discarded for a while.
     case lingering
     case closed(reset: Bool)
@@ -56,7 +55,7 @@ package struct ConnectionState: Sendable {
   private static let lingerBytes = 1 << 18
   /// The step of progress that the write deadline is for.
   private static let outputStep = 65_536
-  /// The input behind a request that is being answered from which on no more is read.
+  /// No more input is read while a request is being answered and so much is waiting behind it.
   private static let inputLimit = 16_384
 
   private let limits: Endpoint.Configuration.Limits
@@ -73,9 +72,9 @@ package struct ConnectionState: Sendable {
   private var writeDeadline: ContinuousClock.Instant?
   private var requestCount: UInt64 = 0
 
-  /// Whether the socket takes no more for now.
+  /// Whether the socket takes no more bytes for now.
   package var isWriteBlocked = false
-  /// The activity in which it waits for an event, the request that this is for, and since when.
+  /// The activity of the wait, the request that it is for, and since when.
   private var waiting: (activity: Activity, request: UInt64, since: ContinuousClock.Instant)
   package private(set) var output = UnsentBytes()
 
@@ -88,12 +87,12 @@ package struct ConnectionState: Sendable {
 
   // MARK: Queries
 
-  /// When ``deadlinePassed(at:)`` is to be called, unless an event comes before. With output, only its reader
-  /// is waited for.
+  /// When to call ``deadlinePassed(at:)``, unless an event comes before. With output, it waits only for the
+  /// reader.
   package var deadline: ContinuousClock.Instant { writeDeadline ?? waitDeadline }
 
-  /// Whether bytes are to be read. While a request is being answered, they are, up to a bound: it shows that
-  /// a client has gone.
+  /// Whether to read bytes. While a request is being answered, they are read up to a bound: that shows that a
+  /// client has left.
   package var wantsInput: Bool {
     if hasInputEnded { return false }
     return switch phase {
@@ -107,7 +106,7 @@ package struct ConnectionState: Sendable {
   /// Whether ``isWriteBlocked`` is to be reset when the socket takes bytes again.
   package var wantsOutput: Bool { isWriteBlocked && !output.isEmpty }
 
-  /// Inlined, because else the whole state is copied for each request only to ask for this.
+  /// Inlined, because otherwise each request copies the whole state to read this.
   @inline(__always) package var activity: Activity {
     switch phase {
     case .answering: .answering
@@ -116,8 +115,8 @@ package struct ConnectionState: Sendable {
     }
   }
 
-  /// The order in which connections are closed when there is no room for another: the smallest first. Idle
-  /// ones come before those that wait for their clients, and of these the one that has been so longest.
+  /// The order in which connections are closed when there is no room for another, the smallest first: idle
+  /// ones before waiting ones, each by how long they have been so.
   package var closingOrder: (activity: Int, since: ContinuousClock.Instant) {
     (waiting.activity.rawValue, waiting.since)
   }
@@ -181,7 +180,7 @@ package struct ConnectionState: Sendable {
     send(response, to: request, at: time)
   }
 
-  /// Answers bytes that are no request, and ends the connection.
+  /// Refuses bytes that are no request, and ends the connection.
   private mutating func fail(_ failure: RequestParser.Failure, at time: EventTime) {
     self.failure = failure
     let none = CurrentRequest(id: requestCount, isHead: false, minorVersion: 1, keepsAlive: false)
@@ -201,8 +200,7 @@ package struct ConnectionState: Sendable {
 
   // MARK: Actions
 
-  /// The next action. To be called until it is ``Action/wait(input:output:until:)`` or
-  /// ``Action/close(reset:)``.
+  /// The next action. Call it until it is ``Action/wait(input:output:until:)`` or ``Action/close(reset:)``.
   package mutating func nextAction(at time: EventTime) -> Action {
     // RFC 9112, section 9.3.2: pipelined requests are answered in their order. The next one is parsed when
     // the answer to the one before is sent, so that a connection owes no more than one answer.
@@ -255,7 +253,7 @@ package struct ConnectionState: Sendable {
     return nil
   }
 
-  /// More of the same, such as a byte of the same head, does not move the deadline.
+  /// More of the same wait, such as another byte of a head, does not move the deadline.
   private mutating func setWait(_ wait: Wait, _ limit: Duration, at time: EventTime) {
     guard wait != self.wait else { return }
     self.wait = wait

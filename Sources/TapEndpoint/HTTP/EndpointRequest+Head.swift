@@ -33,7 +33,7 @@ extension EndpointRequest {
     }
     var rest = bytes
     if bytes.first != UInt8(ascii: "/") {
-      // Section 3.2.2: a server must accept the absolute form, though only proxies are sent it.
+      // Section 3.2.2: a server must accept the absolute form, although clients send it only to proxies.
       let scheme = ["http://", "https://"].first { scheme in
         bytes.prefix(scheme.utf8.count).map(\.asciiLowercased).elementsEqual(scheme.utf8)
       }
@@ -90,8 +90,8 @@ extension EndpointRequest {
       && (minorVersion > 0 || connection.contains { $0.hasElement("keep-alive") })
   }
 
-  /// Section 6.3. What announces a body in any way is refused, and the connection ends: nothing of a body can
-  /// be taken for the next request (section 11.2).
+  /// Section 6.3. A request that announces a body in any way is refused, and the connection ends: nothing of
+  /// a body can be taken for the next request (section 11.2).
   private func refuseBody() throws(RequestParser.Failure) {
     // Where chunked is not the last coding, the answer must be 400.
     if headers["Transfer-Encoding"] != nil { throw .malformed("a body, which no request here has") }

@@ -43,8 +43,8 @@ package enum HostText {
 
 /// The hosts that a request may name at an address of the loopback.
 ///
-/// A page of any site can have the site's name resolve to 127.0.0.1 (DNS rebinding). The browser of its
-/// reader then takes what answers there for the site's own, and lets the page read it. Its requests name the
+/// A page of any site can have the site's name resolve to 127.0.0.1 (DNS rebinding). Its reader's browser
+/// then takes the answers from there for the site's own, and lets the page read them. Such requests name the
 /// site. An address in place of a name is no site's.
 struct AllowedHosts: Sendable {
   private let names: Set<String>

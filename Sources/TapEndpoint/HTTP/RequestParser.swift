@@ -2,8 +2,8 @@ import TapCore
 
 /// An incremental parser of HTTP/1.1 requests (RFC 9112): bytes in, requests and failures out.
 ///
-/// It takes a head line by line, so that what comes out does not depend on how the bytes were split. It holds
-/// no more than one head, which is bounded, and no socket or clock.
+/// It takes a head line by line, so that the result does not depend on how the bytes were split. It keeps at
+/// most one head, which is bounded, and uses no socket or clock.
 package struct RequestParser: Sendable {
   /// Why bytes are not a request that this server accepts, and the status of the response. The connection is
   /// closed after it, because the start of the next request is unknown.
@@ -20,10 +20,10 @@ package struct RequestParser: Sendable {
 
   private let limits: Endpoint.Configuration.Limits
   private var headBytes = 0
-  /// The begin of a line whose end has not arrived.
+  /// The start of a line whose end has not arrived.
   private var line: [UInt8] = []
-  /// The request so far, and whether its first line has come. Not an optional: to compare it with `nil`
-  /// copies it.
+  /// The request so far, and whether its first line has come. Not an optional, because comparing it with
+  /// `nil` copies it.
   private var request = EndpointRequest(path: "")
   private var hasLine = false
   private var hasFailed = false
@@ -33,8 +33,8 @@ package struct RequestParser: Sendable {
   /// Whether no byte of a request has been seen since the last one was complete.
   package var isIdle: Bool { headBytes == 0 }
 
-  /// Takes bytes from the front of the input up to the end of a request, or to a failure, behind which
-  /// nothing can follow. `nil` means that all were taken and more are needed.
+  /// Takes bytes from the front of the input up to the end of a request, or to a failure, which is final.
+  /// `nil` means that all were taken and more are needed.
   package mutating func next(from input: inout ArraySlice<UInt8>) -> Result<EndpointRequest, Failure>? {
     do throws(Failure) {
       guard !hasFailed, let request = try parse(&input) else {
@@ -70,7 +70,7 @@ package struct RequestParser: Sendable {
 
   /// The next line of the head without its end; `nil` if more bytes are needed.
   private mutating func nextLine(_ input: inout ArraySlice<UInt8>) throws(Failure) -> ArraySlice<UInt8>? {
-    // No line need follow what is not HTTP, such as the first bytes of TLS.
+    // Bytes that are not HTTP, such as the first ones of TLS, may have no line.
     if line.isEmpty, !hasLine, let first = input.first, first != .carriageReturn,
       !ByteClass.token.contains(first)
     {

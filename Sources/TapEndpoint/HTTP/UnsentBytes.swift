@@ -1,8 +1,7 @@
 /// The bytes of a response that are not sent yet.
 package struct UnsentBytes: Sendable {
-  /// The most bytes of a body that is copied behind the head, so that both leave in one call, and so in one
-  /// segment if they fit. A larger one stays in the array in which the handler made it, which connections may
-  /// share.
+  /// The most bytes of a body that is copied behind the head, so that both leave in one call, and in one
+  /// segment if they fit. A larger body stays in the handler's array, which connections may share.
   private static let gatheringLimit = 16_384
 
   /// Whether the array of a body is kept until it is sent.

@@ -12,8 +12,8 @@ package struct EndpointRoute: Sendable {
 
   package let path: String
   package let handler: Handler
-  /// Whether it answers whatever host the request names, where others answer for this machine's names alone:
-  /// all on this machine may see it.
+  /// Whether it answers requests for any host, because all on this machine may see it. Other routes answer
+  /// only for this machine's names.
   let isPublic: Bool
   /// The metrics of scrapes, whose load has limits of its own.
   let scrapes: ScrapeMetrics?
@@ -35,7 +35,7 @@ package struct EndpointRoute: Sendable {
   }
 
   /// Makes a route whose handler may block or compute. It runs on threads of the route's own, at most 16 at a
-  /// time; what exceeds them waits.
+  /// time; further requests wait.
   package static func onThreads(
     _ path: String, _ handler: @escaping @Sendable (EndpointRequest) -> EndpointResponse
   ) -> EndpointRoute {
@@ -59,8 +59,8 @@ package struct EndpointRoute: Sendable {
 
 /// Finds the route of a request, or one that says why there is none.
 struct Router: Sendable {
-  /// The methods that a server is expected to recognize and that no route takes (RFC 9110, section 9.1).
-  /// CONNECT is for proxies.
+  /// The methods that a server is expected to recognize and no route takes (RFC 9110, section 9.1). CONNECT
+  /// is for proxies.
   private static let refusedMethods: Set = ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"]
 
   private let routes: [String: EndpointRoute]
@@ -93,16 +93,16 @@ struct Router: Sendable {
   }
 }
 
-/// Runs handlers on threads of its own, so that one that blocks or computes holds up neither Swift's threads,
-/// nor Dispatch's, nor the one of all connections. A thread ends when nothing waits for it.
+/// Runs handlers on threads of its own, so that one that blocks or computes delays neither Swift's threads,
+/// nor Dispatch's, nor that of the connections. An idle thread ends.
 final class HandlerThreads: Sendable {
   private let limit: Int
   private let state = Mutex((work: [@Sendable () -> Void](), threads: 0))
 
-  /// - Parameter limit: the most threads. What exceeds them waits.
+  /// - Parameter limit: the most threads; further work waits.
   init(limit: Int = 16) { self.limit = limit }
 
-  /// Runs the work. Throws if the system refuses the only thread that would: the work is not run then.
+  /// Runs the work. Throws, and does not run it, if the system refuses the only thread.
   func perform(_ work: @escaping @Sendable () -> Void) throws(System.Failure) {
     // Under the lock, so that no work relies on a thread that the system refuses.
     let isTaken = state.withLock { state in

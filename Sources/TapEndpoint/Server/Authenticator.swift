@@ -2,8 +2,8 @@ import TapCore
 
 /// Checks the credentials of requests against the secrets of files (RFC 9110, section 11).
 ///
-/// A request that comes a second after the last reading waits for the next one, which a thread of its own
-/// makes: a file system that hangs holds up no other request.
+/// A reading is valid for a second. A later request waits for the next one, on a thread of its own: a file
+/// system that hangs delays no other request.
 struct Authenticator: Sendable {
   struct File: Sendable {
     let path: String
@@ -34,7 +34,7 @@ struct Authenticator: Sendable {
   init?(_ access: Endpoint.Configuration.Access) throws(EndpointError) {
     let paths = [(access.bearerTokenFile, Credentials.Scheme.bearer), (access.basicPasswordFile, .basic)]
     files = paths.compactMap { path, scheme in
-      // It is read again when the app may have changed its directory.
+      // The path is used again when the app may have changed its directory.
       path.map { File(path: System.absolute($0), scheme: scheme, read: access.readFile) }
     }
     openPaths = access.openPaths
@@ -83,7 +83,7 @@ struct Authenticator: Sendable {
       }
     }
     var response = EndpointResponse.refusal(401, "this path needs credentials")
-    // A browser asks its user only for a password (RFC 7617), and says so in its Accept.
+    // A browser asks its user only for a password (RFC 7617); its Accept header shows that it is one.
     if !files.contains(where: { $0.scheme == .basic }),
       request.headers.combined("Accept")?.contains("text/html") == true
     {

@@ -4,8 +4,8 @@ import TapLibc
 /// The open connections, and how many there may be: as many as configured, but fewer where the process runs
 /// out of descriptors.
 ///
-/// The last descriptors are not for connections. The app needs some, and libdispatch ends the process when it
-/// cannot make its event descriptors, or cannot open /proc to inspect its threads (on Linux,
+/// Some descriptors are reserved. The app needs some, and libdispatch ends the process when it cannot make
+/// its event descriptors, or cannot open /proc to inspect its threads (on Linux,
 /// `_dispatch_workq_monitor_pools`).
 struct ConnectionTable {
   private static let reserve = 32
@@ -15,7 +15,7 @@ struct ConnectionTable {
   var open: [Connection.ID: Connection] = [:]
 
   private let limit: Int
-  /// How many connections the limits allow: that of the configuration, and that of descriptors.
+  /// How many connections the configuration and the descriptors allow.
   private(set) var maximum: Int
   /// How many connections there may be now.
   private(set) var capacity: Int
@@ -25,11 +25,11 @@ struct ConnectionTable {
 
   init(limit: Int) { (self.limit, maximum, capacity) = (limit, limit, limit) }
 
-  /// The connection to close when there is no room for another. Never one whose handler works: these are
-  /// bounded by the limits of requests, and so leave connections to scrapes.
+  /// The connection to close when there is no room for another. Never one whose handler works: the limits of
+  /// requests bound these, and so leave connections to scrapes.
   ///
-  /// Only a new connection at a full table causes a scan, which takes less time than its accept with the
-  /// default limit, and some 0.4 ms with 10,000 connections.
+  /// Only a new connection at a full table causes this scan. With the default limit it is faster than the
+  /// accept; with 10,000 connections it takes some 0.4 ms.
   func firstToClose(except kept: Connection?) -> Connection? {
     open.values.lazy.filter { $0 !== kept && $0.state.activity != .answering }
       .min { $0.state.closingOrder < $1.state.closingOrder }
@@ -50,7 +50,7 @@ struct ConnectionTable {
     capacity = maximum
   }
 
-  /// Notes the descriptor of a new connection. The system gives out the lowest free one: below a high one all
+  /// Notes the descriptor of a new connection. The system gives out the lowest free one: all below a high one
   /// are taken.
   mutating func noteAccepted(_ descriptor: Int32, at instant: ContinuousClock.Instant) {
     if Int(descriptor) >= reserveBegin { noteShortage(at: instant) }

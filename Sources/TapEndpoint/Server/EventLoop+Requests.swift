@@ -2,7 +2,7 @@ import TapCore
 
 /// Passes requests to handlers, and their answers back.
 extension EventLoop {
-  /// What scrapes use, or all other requests. Each has its own, so that neither takes the other's.
+  /// The load of scrapes, or of all other requests, counted apart so that neither takes the other's share.
   struct Load {
     /// The requests that wait for a handler.
     var requests = 0
@@ -32,7 +32,7 @@ extension EventLoop {
     case .immediate(let handler):
       _ = send(handler(request), to: id, on: connection, isScrape: false, at: time)
     case .deferred(let start):
-      // The request before may have come with it, and be over.
+      // The request before may have come in the same bytes, and be over.
       release(connection, at: time)
       guard !isRefused(id, by: route, on: connection, at: time) else { return }
       loads[route.isScrape, default: Load()].requests += 1
@@ -45,7 +45,7 @@ extension EventLoop {
     }
   }
 
-  /// Reads the files on another thread, then goes on with the requests that wait for it.
+  /// Reads the files on another thread, then continues the requests that wait for it.
   private func readCredentials(of files: [Authenticator.File]) {
     guard !exchange(&isReadingCredentials, with: true) else { return }
     do {
@@ -71,7 +71,7 @@ extension EventLoop {
     }
   }
 
-  /// Refuses a request for which there is no room.
+  /// Refuses a request beyond the limits.
   private func isRefused(
     _ id: UInt64, by route: EndpointRoute, on connection: Connection, at time: EventTime
   ) -> Bool {
@@ -86,14 +86,14 @@ extension EventLoop {
     // A quarter of the connections for scrapes, which share gatherings, and at most half for others, so that
     // requests that hang leave some to scrapes and probes.
     let limit = isScrape ? connections.maximum / 4 : min(limits.requestsInFlight, connections.maximum / 2)
-    // Those that wait for credentials count, too: the file system of these may hang.
+    // Requests that wait for credentials count too, because the file system may hang.
     let waiting =
       isReadingCredentials
       ? connections.open.values.count { $0.unauthenticated?.route.isScrape == isScrape } : 0
     if (loads[isScrape]?.requests ?? 0) + waiting >= max(limit, 1) {
       return "too many \(isScrape ? "scrapes" : "requests") are being answered"
     }
-    // Those of requests that are over, too: what never returns would take memory without a bound.
+    // Handlers of ended requests count too: those that never return would take memory without a bound.
     return runningHandlers[route.path] ?? 0 >= 4 * max(limit, 1)
       ? "too many handlers of this path have not returned" : nil
   }
@@ -113,8 +113,8 @@ extension EventLoop {
     advance(connection)
   }
 
-  /// Releases what a connection no longer needs: the body that is sent, and a request that is over although
-  /// its handler runs, because its deadline has passed or its client is gone. The handler is counted until it
+  /// Releases what a connection no longer needs: the body that was sent, and a request that is over although
+  /// its handler runs, because its deadline has passed or its client has left. The handler counts until it
   /// returns.
   func release(_ connection: Connection, at time: EventTime) {
     func isOver(_ id: UInt64) -> Bool { connection.isClosed || !connection.state.isCurrent(id) }
@@ -130,7 +130,7 @@ extension EventLoop {
     connection.deferred = nil
   }
 
-  /// - Returns: `false` if it is not sent since clients have yet to read too much.
+  /// - Returns: `false` if it is refused because clients have too many unread bytes.
   private func send(
     _ response: EndpointResponse, to id: UInt64, on connection: Connection, isScrape: Bool, at time: EventTime
   ) -> Bool {
@@ -149,7 +149,7 @@ extension EventLoop {
     return true
   }
 
-  /// Logs a refused request, but not each one of a flood.
+  /// Logs a refused request, unless there are too many (``RefusalLog``).
   func log(_ status: Int, _ reason: String, on connection: Connection, at time: EventTime) {
     guard let logRefusal, let suppressed = refusals.admit(at: time.instant) else { return }
     let peer = EndpointAddress(peerOf: connection.descriptor)?.description ?? "a client"

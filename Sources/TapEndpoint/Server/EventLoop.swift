@@ -1,8 +1,8 @@
 import Dispatch
 import TapCore
 
-/// Serves all connections on one serial queue: it moves bytes and events between sockets, clocks and
-/// handlers, and the state machines of the connections decide.
+/// Serves all connections on one serial queue. It moves bytes and events between sockets, clocks and
+/// handlers; the state machines of the connections decide.
 actor EventLoop {
   private static let listenerID: Poller.ID = 0
   /// A deadline is noticed at most this much late. It bounds how often all connections are visited.
@@ -21,9 +21,9 @@ actor EventLoop {
   let logRefusal: (@Sendable (String) -> Void)?
   let overdue: OverdueHandlers
   var connections: ConnectionTable
-  /// That of scrapes, and that of all other requests.
+  /// `true` is the load of scrapes, `false` that of all other requests.
   var loads: [Bool: Load] = [:]
-  /// The handlers that run, by the path of their route, those whose requests are over among them.
+  /// The running handlers by the path of their route, including those of ended requests.
   var runningHandlers: [String: Int] = [:]
   var refusals = RefusalLog()
   var clock = EventTime.Clock()
@@ -91,7 +91,7 @@ actor EventLoop {
       connections.noteShortage(at: .now)
       // New connections stay in the system's queue.
       accept(false)
-      // If it is the app that has taken all descriptors, it may give some back until the next attempt.
+      // The app may have taken all descriptors, and free some before the next attempt.
       if !makeRoom(except: nil) { checkDeadlines(at: .now + .milliseconds(100)) }
     }
   }
@@ -137,7 +137,7 @@ actor EventLoop {
     advance(connection)
   }
 
-  /// Checks all deadlines then, or somewhat later, unless they are checked earlier anyway. Most deadlines are
+  /// Checks all deadlines at that instant or shortly after, unless they are checked earlier anyway. Most are
   /// moved before they pass, so that a check finds the next one.
   private func checkDeadlines(at instant: ContinuousClock.Instant) {
     if let nextCheck, nextCheck <= instant { return }
@@ -145,7 +145,7 @@ actor EventLoop {
     let delay = max(ContinuousClock.now.duration(to: instant), .zero) + Self.checkInterval
     let deadline = DispatchTime.now() + .nanoseconds(Int(clamping: delay.nanoseconds))
     executor.queue.asyncAfter(deadline: deadline) { [weak self] in
-      // Otherwise there was an earlier one since.
+      // Otherwise an earlier check has replaced this one.
       self?.assumeIsolated { if $0.nextCheck == instant { $0.checkDeadlines() } }
     }
   }
@@ -198,7 +198,7 @@ actor EventLoop {
 
   // MARK: Shutdown
 
-  /// Stops accepting, lets the connections end in order, and closes at the deadline what is left of them.
+  /// Stops accepting, ends the connections in order, and closes the remaining ones at the deadline.
   func shutdown(by deadline: ContinuousClock.Instant, then completion: @escaping @Sendable () -> Void) {
     onEnd.append(completion)
     shutdownDeadline = min(shutdownDeadline ?? deadline, deadline)
@@ -221,7 +221,7 @@ actor EventLoop {
 
   private func endIfDone() {
     guard listener == nil, connections.open.isEmpty else { return }
-    // Keeps the event loop until then.
+    // Retains the event loop until then.
     poller.close { self.assumeIsolated { for completion in exchange(&$0.onEnd, with: []) { completion() } } }
   }
 }
@@ -229,10 +229,10 @@ actor EventLoop {
 /// Runs an actor on a serial dispatch queue, so that the handlers of dispatch sources, which run on the same
 /// queue, are isolated to the actor. (`DispatchSerialQueue`, which is such an executor, is not on Linux.)
 final class QueueExecutor: SerialExecutor {
-  /// Of a class that shares its threads with no other, so that an app's queues that block in another one take
-  /// none of them. On Linux `.userInteractive` and `.userInitiated` share theirs, and `.background` is served
-  /// with a nice value of 10, so that an endpoint of that class hardly answers while processors are short;
-  /// that of `.utility` is 2.
+  /// Of a class that shares its threads with no other class, so that blocked queues of the app in another
+  /// class take none of them. On Linux `.userInteractive` and `.userInitiated` share theirs, and
+  /// `.background` has a nice value of 10: its endpoint would hardly answer while processors are short.
+  /// `.utility` has 2.
   #if canImport(Darwin)
     private static let qos = DispatchQoS.userInteractive
   #else

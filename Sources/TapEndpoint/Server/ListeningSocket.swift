@@ -19,7 +19,7 @@ struct ListeningSocket: Sendable {
     let (family, name) = try address.resolved()
     descriptor = Self.makeSocket(family)
     guard descriptor >= 0 else { throw EndpointError(errno, listeningAt: address) }
-    // Without this, connections that were closed recently keep the port for a minute.
+    // Without this, recently closed connections block the port for a minute.
     Self.set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
     let isBound = name.withUnsafeBytes { [descriptor] name in
       name.withMemoryRebound(to: sockaddr.self) {
@@ -83,11 +83,11 @@ struct ListeningSocket: Sendable {
     _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
   }
 
-  /// Responses are small and complete: to wait for more of them (Nagle's algorithm) would meet the peer's
+  /// Responses are small and complete. Waiting for more of them (Nagle's algorithm) would meet the peer's
   /// delayed acknowledgement, and cost 40 ms.
   private static func configureConnected(_ descriptor: Int32) {
     set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-    // The system's default keeps megabytes for a client that does not read, which no limit here would bound.
+    // The system's default keeps megabytes for a client that does not read, outside of all limits here.
     set(descriptor, SOL_SOCKET, SO_SNDBUF, 131_072)
     #if canImport(Darwin)
       set(descriptor, SOL_SOCKET, SO_NOSIGPIPE, 1)

@@ -3,11 +3,11 @@ import TapCore
 import TapLibc
 import TapLinux
 
-/// Tells an event loop which of its sockets are ready, by an epoll(7) instance (on macOS a kqueue(2)), which
-/// is all that Dispatch watches.
+/// Reports which sockets of an event loop are ready, by an epoll(7) instance (on macOS a kqueue(2)). Dispatch
+/// watches only that.
 ///
-/// On Linux Dispatch must not watch a socket whose other end is another program's. At a hang-up, and a reset
-/// is one, its manager thread wakes the source's queue, which frees Dispatch's record of the descriptor, and
+/// On Linux Dispatch must not watch a socket whose other end is another program's. At a hang-up, such as a
+/// reset, its manager thread wakes the source's queue, which frees Dispatch's record of the descriptor, and
 /// goes on with that record (`_dispatch_event_merge_fd` in `event_epoll.c`; swift-corelibs-libdispatch#949):
 /// a client could end the process. An epoll descriptor never hangs up. It also gathers what is ready, and a
 /// socket can be closed at once.
@@ -38,7 +38,7 @@ final class Poller {
 
   deinit { close {} }
 
-  /// Begins to call back on the queue when ``ready()`` has something to tell. Each call ends the watch.
+  /// Calls back on the queue when ``ready()`` has events. Each call ends the watch.
   func begin(on queue: DispatchQueue, onReady: @escaping () -> Void) {
     let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
     source.setEventHandler { [weak self] in
@@ -113,8 +113,8 @@ final class Poller {
 
     func change(_ socket: Int32, _ id: ID, to events: Events) { try? control(3, socket, id, events) }
 
-    /// Before the socket is closed: a child process may have a copy of it until its exec(2), which would be
-    /// reported on.
+    /// Before the socket is closed: a child process may have a copy of it until its exec(2), whose events
+    /// would be reported.
     func remove(_ socket: Int32) { try? control(2, socket, 0, []) }
 
     private func control(_ code: Int32, _ socket: Int32, _ id: ID, _ events: Events) throws(System.Failure) {

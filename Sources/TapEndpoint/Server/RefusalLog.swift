@@ -1,5 +1,5 @@
-/// Limits the lines about refused requests to ten a minute. A flood of bad requests must not become a flood
-/// of lines.
+/// Limits the lines about refused requests to ten a minute, so that a flood of bad requests is not a flood of
+/// lines.
 package struct RefusalLog: Sendable {
   private var minuteBegin: ContinuousClock.Instant?
   private var lines = 0

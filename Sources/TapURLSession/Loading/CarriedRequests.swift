@@ -5,16 +5,17 @@ package import TapFoundation
 /// Carries what `canInit` knows of a request to the loader, which Foundation mostly makes on another thread:
 /// the trace of the Swift task that resumes it, what has been read of it, and who loads it.
 ///
-/// Foundation asks within `resume()`, on the task's own queue (`URLSessionTask._getProtocol`): by that queue
-/// the loader finds the answer, whatever other tasks are made of the same request. What an app's own chain of
-/// protocols asks elsewhere stays behind under another queue, or is replaced by Foundation's next question.
+/// Foundation calls `canInit` within `resume()`, on the task's own queue (`URLSessionTask._getProtocol`). The
+/// loader finds the answer by that queue, whatever other tasks are made from the same request. An answer to
+/// an app's own chain of protocols, which asks elsewhere, stays under another queue, or is replaced by
+/// Foundation's next question.
 package final class CarriedRequests: Sendable {
   /// What is known of a request that was accepted.
   package struct Carried: Sendable {
     let text: RequestText
     package let trace: TraceContext?
     let loader: URLProtocol.Type
-    /// Which of them accepted it.
+    /// The context that accepted it.
     let context: ObjectIdentifier
 
     package init(text: RequestText, trace: TraceContext?, loader: URLProtocol.Type, context: AnyObject) {
@@ -23,7 +24,7 @@ package final class CarriedRequests: Sendable {
     }
   }
 
-  /// Two generations: what is never taken goes with the older one, whose room is needed.
+  /// Two generations: entries that are never taken go with the older one.
   private struct Table {
     var newer: [TaskQueue: Carried] = [:]
     var older: [TaskQueue: Carried] = [:]
@@ -34,10 +35,10 @@ package final class CarriedRequests: Sendable {
   private let limit: Int
   private let table = Mutex(Table())
 
-  /// - Parameter limit: The most questions of a generation.
+  /// - Parameter limit: The most entries of a generation.
   package init(limit: Int) { self.limit = limit }
 
-  /// The request that is asked about on the current queue was accepted.
+  /// Notes that the request of the current queue was accepted.
   package func add(_ carried: Carried) {
     guard let queue = TaskQueue.current else { return }
     let forgotten = table.withLock { table -> [TaskQueue: Carried]? in
@@ -46,11 +47,11 @@ package final class CarriedRequests: Sendable {
       defer { table = Table(older: table.newer) }
       return table.older
     }
-    // Freed here, outside the lock.
+    // Freed outside the lock.
     _ = forgotten
   }
 
-  /// What was last carried from the queue, once.
+  /// Takes what was last carried from the queue.
   package func take(from queue: TaskQueue?) -> Carried? {
     guard let queue else { return nil }
     return table.withLock { table in
@@ -60,7 +61,7 @@ package final class CarriedRequests: Sendable {
     }
   }
 
-  /// How many questions are kept.
+  /// How many entries are kept.
   var count: Int { table.withLock { $0.newer.count + $0.older.count } }
 }
 
@@ -76,8 +77,8 @@ package struct TaskRequest: Sendable {
   }
 }
 
-/// What is read of a task's request: once, since each of Foundation's getters makes a copy. A class, because
-/// it is passed on.
+/// What is read of a task's request, once, because each of Foundation's getters makes a copy. A class, so
+/// that passing it on is cheap.
 package final class RequestText: Sendable {
   let url: String
   let method: String

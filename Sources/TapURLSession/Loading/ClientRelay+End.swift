@@ -3,7 +3,7 @@ import Synchronization
 import TapCore
 import TapFoundation
 
-/// The end of a request: what the witnesses say of its transfer, and what becomes of it.
+/// The end of a request: compares the witnesses of its transfer, and records the result.
 extension ClientRelay {
   /// - Returns: Whether the loader had not reported its end before.
   func cutShort(_ loader: URLProtocol, by error: any Error, isLast: Bool) -> Bool {
@@ -20,12 +20,12 @@ extension ClientRelay {
 
   /// Watches a task whose server asked for credentials until it has ended.
   ///
-  /// Once a challenge is answered, Foundation serves the task with a new native loader that has no client of
-  /// ours: `state`, `error` and `response` of the task are all that shows its end. They are read again after
-  /// a fiftieth of the time that has passed, so the measured duration is at most 2% or 1 ms late. The task is
-  /// kept until it has been looked at for the last time, or its end would be lost with it; while it runs, its
-  /// session keeps it anyway. From Swift 6.3.2 on a task without a credential ends by itself, with the 401;
-  /// before, it never ends.
+  /// Once a challenge is answered, Foundation serves the task with a new native loader that does not have our
+  /// client: only `state`, `error` and `response` of the task show its end. They are read again after a
+  /// fiftieth of the time that has passed, so the measured duration is at most 2% or 1 ms late. The task is
+  /// retained until its last reading, because its end would be lost with it; while it runs, its session
+  /// retains it anyway. From Swift 6.3.2 on a task without a credential ends by itself, with the 401; before,
+  /// it never ends.
   func watch(_ task: URLSessionTask, since start: Instant = .now) {
     guard requests.contains(where: \.record.isActive) else {
       leave(at: .now)
@@ -46,9 +46,9 @@ extension ClientRelay {
     end(&transfer, of: task, response, error, at: .now)
   }
 
-  /// Notes what the tap has seen, and libcurl's info, of which there is none for what comes from the
-  /// session's cache. In place: to copy a transfer costs as much as to read it. Returns `false`, with nothing
-  /// read, if the loader has reported its end before; `isLast` says that it does now.
+  /// Notes what the tap has seen, and libcurl's info; a response from the session's cache has none. In place,
+  /// because copying a transfer costs as much as reading it. Returns `false`, with nothing read, if the
+  /// loader has reported its end before; `isLast` says that it does now.
   func readUnlessDone(
     _ transfer: inout TransferInfo, of loader: URLProtocol, at now: Instant, isLast: Bool
   ) -> Bool {
@@ -65,12 +65,12 @@ extension ClientRelay {
     return isFirst
   }
 
-  /// Discards what libcurl says of a transfer if others say something else of it. That says nothing of the
-  /// request's server where another one has answered, behind a redirect.
+  /// Discards libcurl's info of a transfer if other sources contradict it. Behind a redirect another server
+  /// has answered, so that says nothing of the request's server.
   func compare(_ transfer: inout TransferInfo, with response: HTTPURLResponse?, at now: Instant) {
     if transfer.agrees(with: response) {
       Witness.libcurl.noteAgreement()
-      // Without a response it was the times alone.
+      // Without a response only the times were compared.
       if response != nil, transfer.redirectCount == 0 { Doubts.ofLibcurl.noteAgreement(of: server) }
       return
     }
@@ -87,7 +87,7 @@ extension ClientRelay {
     return "\(request?.serverAddress ?? ""):\(request?.serverPort ?? 0)"
   }
 
-  /// Tells the taps what of libcurl's or the kernel's is not believed.
+  /// Tells the taps which info of libcurl or the kernel is not believed.
   func report(_ disbelief: String) {
     for request in requests { request.tap.configuration.reportDisbelief?(disbelief) }
   }
@@ -108,7 +108,7 @@ extension ClientRelay {
       case let error as URLError where error.code == .cancelled: .cancelled
       case let error?: .failure(RequestErrorType(error), statusCode: statusCode)
       }
-    // Only of the native loader: the error of an app's own loader may contain secrets.
+    // Only of native loaders: the error of an app's own loader may contain secrets.
     let isLoadedByFoundation = transfer.isNative || transfer.isDiscarded
     let failure = isLoadedByFoundation && end != .cancelled ? error as? URLError : nil
     let hasHead = transfer.finalStatusCode != nil
@@ -140,7 +140,7 @@ extension ClientRelay {
     }
   }
 
-  /// Adds what takes a look at the task and at the kernel.
+  /// Adds what the task and the kernel know.
   private func complete(
     _ transfer: inout TransferInfo, _ task: URLSessionTask?, _ response: HTTPURLResponse?, at now: Instant
   ) {

@@ -5,19 +5,19 @@ import TapFoundation
 /// The client of the tapped loader: notes what passes and forwards every call to the original client.
 ///
 /// The sender stays the loader: Foundation reads the file and the data from it, and caches only what its own
-/// loaders send. An end is noted before it is forwarded: a scrape that the app makes when it learns of an end
-/// shows it. What a loader reports after its end is dropped: a native one that is cancelled when it has
-/// finished reports a failure too (`_NativeProtocol.completeTask(withError:)`), and Foundation's client ends
-/// the process if the task has left the session's registry by then.
+/// loaders send. An end is noted before it is forwarded, so that a scrape that the app makes when it learns
+/// of the end shows it. Reports after the loader's end are dropped: a native loader that is cancelled when it
+/// has finished reports a failure too (`_NativeProtocol.completeTask(withError:)`), and Foundation's client
+/// ends the process if the task has left the session's registry by then.
 final class ClientRelay: NSObject, URLProtocolClient {
   let original: any URLProtocolClient
   let context: TapContext
   let method: String
-  /// The request as each tap of the session records it: whatever ends it, the first end counts.
+  /// The request as each tap of the session records it. The first end counts.
   let requests: [TapContext.Request]
   let progress: TransferProgress
 
-  /// - Parameter trace: Within which the app resumed the task, if that is known.
+  /// - Parameter trace: The trace in which the app resumed the task, if it is known.
   init(
     to original: any URLProtocolClient, _ asked: TaskRequest, in trace: TraceContext?, context: TapContext
   ) {
@@ -34,7 +34,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     for request in requests { request.record.end(.cancelled) }
   }
 
-  /// Whether the loader has reported its end, and Foundation puts no other in its place.
+  /// Whether the loader has reported its end, and Foundation puts no other loader in its place.
   var isDone: Bool { progress.state.withLock { $0.phase == .done } }
 
   // MARK: The protocol's side
@@ -57,7 +57,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     progress.follow(loader, on: curl.foundation.queue(of: task), countedSince: limit == nil ? nil : now)
   }
 
-  /// The task's protocol goes away. After a challenge Foundation has another serve the task: it was answered.
+  /// The task's protocol goes away. After an answered challenge Foundation has another one serve the task.
   func leaveTask() {
     progress.state.withLock { $0.leave() }
   }
@@ -116,8 +116,8 @@ final class ClientRelay: NSObject, URLProtocolClient {
     var transfer = TransferInfo()
     guard readUnlessDone(&transfer, of: sender, at: now, isLast: true) else { return }
     let task = sender.task
-    // The response's getter waits for a queue of the task's: it is asked for only where libcurl's info does
-    // not do, or is to be compared.
+    // The response's getter waits for a queue of the task, so it is called only if libcurl's info is not
+    // enough, or has to be compared.
     let isAsked =
       !transfer.isSufficient || context.keepsHeaders || Witness.libcurl.isDue || !Doubts.ofLibcurl.isEmpty
     let response = isAsked ? task?.response as? HTTPURLResponse : nil

@@ -7,7 +7,7 @@ import TapFoundation
 /// ways. Ownership runs one way, so that no end of a request leaves a cycle: the task owns this object, this
 /// its loader, that the relay, and that the original client.
 final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
-  /// What the class stands for: found by the slot, since a generic class stores nothing of its own.
+  /// The context of the class, found by the slot, because a generic class has no static storage.
   static var context: TapContext? { ProtocolClasses.context(of: S.self) }
 
   private var loader: URLProtocol?
@@ -15,10 +15,9 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
 
   /// `nil` once the loader has reported its end.
   ///
-  /// A task that is cancelled at the moment of its end reports a failure to the client of its protocol a
-  /// second time. Foundation's own client ends the process if the task is completed by then
-  /// (`URLSession.behaviour(for:)`, "not in the registry"). The relay keeps it from the same report by the
-  /// loader.
+  /// A task that is cancelled at the moment of its end reports a failure to its protocol's client a second
+  /// time. Foundation's own client ends the process if the task is completed by then
+  /// (`URLSession.behaviour(for:)`, "not in the registry"). The relay drops the same report of the loader.
   override var client: (any URLProtocolClient)? {
     get { relay?.isDone == true ? nil : super.client }
     set { super.client = newValue }
@@ -59,7 +58,7 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
   /// Called again by Foundation when a suspended task resumes.
   override func startLoading() {
     guard let loader else {
-      // A class of the app's took the request in `canInit` and refuses it now. A task must never hang.
+      // A class of the app took the request in `canInit` and refuses it now. The task must end.
       client?.urlProtocol(self, didFailWithError: URLError(.unsupportedURL))
       return
     }
@@ -72,8 +71,8 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
     guard let loader, let relay else { return }
     let state = task?.state
     if state != .suspended, task?.error == nil {
-      // Of a suspension: by the time that it gets here, the task may run again, or be about to be cancelled,
-      // which stops the loader once more. A native one ends the process when it is stopped without a reason
+      // For a suspension: by now the task may run again, or is about to be cancelled, which stops the loader
+      // once more. A native loader that is stopped without a reason ends the process
       // (`_NativeProtocol.stopLoading`).
       if type(of: loader) != TapContext.nativeHTTP { loader.stopLoading() }
       return

@@ -3,17 +3,17 @@ import TapFoundation
 
 /// The process's table from a metrics protocol class to the taps behind it.
 ///
-/// A class never stands for another tap later: a session may hold it, and the runtime never frees the
-/// metadata of a generic class. So a tap that comes and goes leaves its classes, and no more. All classes
-/// without a tap share a context, and are not searched. The same taps, clients and list of classes get the
-/// same class again, and ``URLSessionTap`` bounds its client names.
+/// A class is never reused for another tap: a session may refer to it, and the runtime never frees the
+/// metadata of a generic class. So a tap that ends leaves only its classes behind. All classes without a tap
+/// share a context, and are not searched. The same taps, clients and list of classes get the same class
+/// again, and ``URLSessionTap`` bounds its client names.
 enum ProtocolClasses {
   private struct Table {
     /// By the number of the class's slot, from 1 on.
     var contexts: [TapContext] = []
-    /// The numbers of the classes that stand for a tap.
+    /// The numbers of the classes with a tap.
     var observed: [Int] = []
-    /// What is left of the others: one for each list of loaders.
+    /// The contexts of the others: one for each list of loaders.
     var ended: [TapContext] = []
 
     /// The context that classes without a tap share.
@@ -26,8 +26,8 @@ enum ProtocolClasses {
 
   private static let table = Mutex(Table())
 
-  /// The class that stands for these taps before these loaders. A tap that has stopped is left out: it may
-  /// have been forgotten since the context was made.
+  /// The class for these taps before these loaders. Omits a tap that has stopped, which may have been
+  /// forgotten since the context was made.
   static func metricsClass(for context: TapContext) -> URLProtocol.Type {
     let number = table.withLock { table in
       let context = context.clients.filter(\.tap.isStopped).reduce(context) { $0.without($1.tap) }
@@ -41,7 +41,7 @@ enum ProtocolClasses {
     return metricsClass(over: slot(number))
   }
 
-  /// Takes a tap that has stopped out of the table. Its classes stay valid: sessions that hold them go on,
+  /// Removes a tap that has stopped from the table. Its classes stay valid: sessions that refer to them go on
   /// without it.
   static func forget(_ tap: URLSessionTap) {
     let forgotten = table.withLock { table in
@@ -63,12 +63,12 @@ enum ProtocolClasses {
     withExtendedLifetime(forgotten) {}
   }
 
-  /// What a metrics protocol class stands for, or `nil` if the class is none of ours.
+  /// The context of a metrics protocol class; `nil` for any other class.
   static func context(of someClass: AnyClass) -> TapContext? {
     (someClass as? any MetricsProtocolClass.Type)?.context
   }
 
-  /// What the class over a slot stands for.
+  /// The context of the class over a slot.
   static func context<S: Slot>(of slot: S.Type) -> TapContext? {
     table.withLock { $0.contexts.indices.contains(slot.number - 1) ? $0.contexts[slot.number - 1] : nil }
   }
@@ -89,7 +89,7 @@ protocol MetricsProtocolClass: URLProtocol {
 
 /// A number at the type level.
 ///
-/// A class is all that a configuration carries, and all from which Foundation makes a URLProtocol. So each
+/// A configuration carries only a class, and Foundation makes a URLProtocol from nothing else. So each
 /// patched configuration gets a class of its own: `MetricsURLProtocol` over another slot, a binary numeral
 /// that is built when it is needed.
 protocol Slot: SendableMetatype {

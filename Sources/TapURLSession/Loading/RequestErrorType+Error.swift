@@ -41,11 +41,11 @@ extension RequestErrorType {
     self = found?.type ?? .other
   }
 
-  /// What decides by how it begins: a host, a URL or a text of the server's may follow.
+  /// Texts that decide at the start of a message: a host, a URL or a text of the server may follow.
   private static let byBegin: [(words: String, type: RequestErrorType)] = [
     ("could not resolve", .dns), ("couldn't resolve", .dns), ("failed to resolve host", .timeout),
     ("failed to connect to", .connect), ("quic: connection to", .connect),
-    // A proxy that makes no tunnel: before libcurl 7.88, since, and with HTTP/2.
+    // A proxy that makes no tunnel: before libcurl 7.88, since then, and with HTTP/2.
     ("received http code", .connect), ("connect tunnel failed", .connect),
     ("proxy connect aborted", .connect),
     ("failed sending connect to proxy", .connect), ("connect response too large", .connect),
@@ -78,13 +78,14 @@ extension RequestErrorType {
 }
 
 extension URLError {
-  /// What libcurl said: the loader keeps it in the underlying error. `nil` of a time-out of Foundation's own.
+  /// libcurl's text, which the loader keeps in the underlying error. `nil` for a time-out of Foundation's
+  /// own.
   var curlMessage: String? {
     let info = (errorUserInfo[NSUnderlyingErrorKey] as? NSError)?.userInfo ?? errorUserInfo
     return info[NSLocalizedDescriptionKey] as? String
   }
 
-  /// What ran out, and after how long.
+  /// Which time-out passed, and after how long.
   func timeoutMessage(_ timeout: CurlInfo.Timeout?, hasHead: Bool) -> String? {
     guard code == .timedOut, let timeout else { return nil }
     let (whole, what) = (timeout.seconds.rounded(.towardZero), hasHead ? "no data for" : "no response within")

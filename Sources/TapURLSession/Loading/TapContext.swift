@@ -3,7 +3,7 @@ import TapCore
 import TapFoundation
 import TapLibc
 
-/// What a metrics protocol class leads back to: all that Foundation cannot pass on.
+/// What a metrics protocol class knows of its configuration: all that Foundation cannot pass on.
 ///
 /// A configuration has one metrics class for all taps that patch it, so each of them sees each request once.
 final class TapContext: Sendable {
@@ -19,7 +19,7 @@ final class TapContext: Sendable {
   private let loaders: [URLProtocol.Type]
   /// The native loader, if it is the first of them: it takes every http and https request.
   private let nativeFirst: URLProtocol.Type?
-  /// The tap was put into a session that had made tasks, of which some may be active.
+  /// The tap was installed on a session that had made tasks, of which some may be active.
   let hasOlderTasks: Bool
   /// Reads libcurl's info of the transfers, where it can.
   let curl: CurlInfo?
@@ -48,13 +48,13 @@ final class TapContext: Sendable {
   func without(_ tap: URLSessionTap) -> TapContext {
     let others = TapContext(
       clients: clients.filter { $0.tap !== tap }, loaders: loaders, hasOlderTasks: hasOlderTasks,
-      // Transfers that began before hold connections.
+      // Transfers that began before use connections.
       count: count)
     others.hasExcluded.store(!seesAllRequests, ordering: .relaxed)
     return others
   }
 
-  /// `false` once a request bypassed the tap: it may hold a connection that others wait for.
+  /// `false` once a request bypassed the tap: it may use a connection that others wait for.
   var seesAllRequests: Bool { !hasOlderTasks && !hasExcluded.load(ordering: .relaxed) }
 
   /// Whether both do the same: the same taps under the same names, before the same loaders.
@@ -69,7 +69,7 @@ final class TapContext: Sendable {
   /// Only http and https are ours, in lowercase as the native loaders want them: a native WebSocket task
   /// casts its loader to the native class, and other schemes have no metrics here.
   ///
-  /// - Parameter trace: Within which the app asks.
+  /// - Parameter trace: The trace in which the app asks.
   func accept(_ asked: TaskRequest, in trace: TraceContext?) -> URLProtocol.Type? {
     if clients.isEmpty {
       warn()
@@ -87,8 +87,8 @@ final class TapContext: Sendable {
     return nil
   }
 
-  /// Whether a request that is left out, or a WebSocket, takes a connection of libcurl's that others may wait
-  /// for. No other goes to the app's own endpoint, unless all go to one proxy (`http_proxy(7)` of curl: the
+  /// Whether an excluded request, or a WebSocket, uses a connection of libcurl that others may wait for.
+  /// Requests to the app's own endpoint share none, unless all use one proxy (`http_proxy(7)` of curl: the
   /// name in capitals is not read).
   private func takesConnection(_ loader: URLProtocol.Type, to server: URLAuthority?) -> Bool {
     guard Self.native.contains(where: { $0 == loader }) else { return false }
@@ -96,7 +96,7 @@ final class TapContext: Sendable {
     return hasProxy || !clients.allSatisfy { $0.tap.isOwnEndpoint(server) }
   }
 
-  /// Once: an app whose tap was not kept wonders where its metrics are.
+  /// Once: otherwise an app that did not keep its tap would wonder where its metrics are.
   private func warn() {
     guard !hasWarned.exchange(true, ordering: .relaxed) else { return }
     StandardError.write(
@@ -119,14 +119,14 @@ final class TapContext: Sendable {
 
   /// The request as each of its taps records it.
   ///
-  /// - Parameter parent: The trace within which the app makes it. The request's own goes first.
+  /// - Parameter parent: The trace in which the app makes it. The request's own takes precedence.
   func observe(
     _ asked: TaskRequest, in parent: TraceContext?, progress: (any RequestProgressSource)? = nil
   ) -> [Request] {
     let trace = asked.request.ownTrace ?? parent.map { TraceContext.next(in: $0) }
     return clients.compactMap { client in
       let tap = client.tap
-      // With one tap, `accept` has asked it.
+      // With one tap, `accept` has asked the filter.
       guard !tap.isStopped, clients.count == 1 || records(asked, for: client) else { return nil }
       let hasHeaders = tap.configuration.collectsHeaders
       return Request(
@@ -179,8 +179,8 @@ final class TapContext: Sendable {
     ["", "http", "https"].contains(request.url?.scheme?.lowercased() ?? "")
   }
 
-  /// Foundation fails a task that no loader takes by itself and asks no loader: the question is the one sign
-  /// of it.
+  /// Foundation itself fails a task that no loader takes, and calls no loader: `canInit` is the only sign of
+  /// it.
   private func recordRefusal(of asked: TaskRequest, in trace: TraceContext?) {
     let now = Instant.now
     for refused in observe(asked, in: trace) {
@@ -194,13 +194,13 @@ extension URLRequest {
   /// The trace that the app gave the request: that of its header, or of its context.
   fileprivate var ownTrace: TraceContext? {
     let given = tapContext?.traceContext
-    // In any case (RFC 9110, section 5.1), and without a copy in lowercase of each name, as Foundation's own
+    // Case-insensitive (RFC 9110, section 5.1), without a lowercase copy of each name, which Foundation's own
     // search makes.
     let traceparent = allHTTPHeaderFields?.first {
       $0.key.utf8.count == 11 && $0.key.lowercased() == "traceparent"
     }
     let sent = traceparent.flatMap { TraceContext(traceparent: $0.value) }
-    // The context's has the span, which a header has not.
+    // The context's trace has the span, which a header cannot have.
     return sent == nil || sent == given ? given : sent
   }
 }

@@ -4,8 +4,8 @@ package import TapFoundation
   import CDispatch
 #endif
 
-/// Which queue it is: libdispatch keeps a copy of the label for each, whose address is compared and never
-/// followed.
+/// The identity of a queue: libdispatch keeps a copy of the label for each queue, whose address is compared
+/// and never followed.
 package struct TaskQueue: Hashable, Sendable {
   private let label: UInt
 
@@ -25,8 +25,8 @@ package struct TaskQueue: Hashable, Sendable {
       self.init(load(offsets.wrapped, of: queue, as: dispatch_queue_t?.self))
     }
 
-    /// Where a task has its queue, and a `DispatchQueue` that of libdispatch. `nil` unless reflection finds
-    /// the same there.
+    /// The offset of a task's queue, and that of libdispatch's queue in a `DispatchQueue`. `nil` unless
+    /// reflection finds the same values there.
     private static let offsets: (queue: Int, wrapped: Int)? = {
       guard let ofTask = StoredProperty("workQueue", of: URLSessionTask.self, type: "Dispatch.DispatchQueue"),
         let ofQueue = StoredProperty("__wrapped", of: DispatchQueue.self, type: "Swift.OpaquePointer")

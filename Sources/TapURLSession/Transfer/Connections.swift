@@ -11,11 +11,11 @@ package final class Connections: Sendable {
   private final class Connection {
     let peer: TransferInfo.Peer
     var descriptor: Int32 = -1
-    /// What was read last, and when. `nil` if that was before the connection was known here.
+    /// The last reading and its time. `nil` if that was before the connection was known here.
     var last: TCPInfo?
     var lastRead = Instant.never
-    /// A request with a body went over it. From then on each end is read, since the phases of an upload need
-    /// to know how many segments had arrived before it.
+    /// A request with a body used it. From then on each end is read, because the phases of an upload need the
+    /// number of segments that had arrived before it.
     var hasUploads = false
 
     init(to peer: TransferInfo.Peer, last: TCPInfo?) { (self.peer, self.last) = (peer, last) }
@@ -28,14 +28,14 @@ package final class Connections: Sendable {
 
   package init() {}
 
-  /// What a look at a connection gives.
+  /// The result of a reading.
   package enum Result {
     case read(TCPInfo.Reading)
     /// There is no connection, or no need to read.
     case none
     /// The socket is not found, or the kernel does not know it.
     case unknown
-    /// What the kernel says cannot be of this connection. Whether it is not believed from now on.
+    /// The kernel's info cannot be of this connection. `isLast`: it is not believed from now on.
     case contradiction(isLast: Bool)
   }
 
@@ -98,7 +98,7 @@ func localPort(of descriptor: Int32) -> Int? {
   return withUnsafeBytes(of: storage) { Int(UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self))) }
 }
 
-/// Counts the transfers of a configuration's sessions, to say of most of them that they did not wait for a
+/// Counts the transfers of a configuration's sessions, to prove for most of them that they did not wait for a
 /// connection.
 ///
 /// A transfer waits only if the session's other transfers have taken all connections that one host gets

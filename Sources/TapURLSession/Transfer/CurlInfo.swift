@@ -21,9 +21,9 @@ package struct CurlInfo: Sendable {
     return function("curl_version").map { String(cString: unsafeBitCast($0, to: Version.self)()) }
   }()
 
-  /// A function of the libcurl that FoundationNetworking uses. A process may have another one, which may come
-  /// first (libcurl-gnutls, for one): it knows nothing of Foundation's handles. Where Foundation is linked
-  /// statically, nothing says which of them is its own, and the first one is taken.
+  /// A function of the libcurl that FoundationNetworking uses. A process may have another libcurl, which may
+  /// come first (such as libcurl-gnutls) and does not know Foundation's handles. If Foundation is linked
+  /// statically, nothing tells which is its own, and the first one is used.
   private static func function(_ name: String) -> UnsafeMutableRawPointer? {
     dlsym(dlopen("libFoundationNetworking.so", RTLD_LAZY | RTLD_NOLOAD), name)
   }
@@ -81,7 +81,7 @@ package struct CurlInfo: Sendable {
     transfer.preTransfer = time(.preTransfer, of: curl) ?? 0
     transfer.startTransfer = time(.startTransfer, of: curl) ?? 0
     if transfer.connectionCount != 0 {
-      // There is neither on a connection that was open.
+      // A connection that was open has neither.
       transfer.connect = time(.connect, of: curl) ?? 0
       transfer.appConnect = time(.appConnect, of: curl) ?? 0
     }

@@ -34,7 +34,7 @@ struct FoundationLayout: Sendable {
     else { return nil }
     (self.easyHandle, self.rawHandle) = (easyHandle.offset, rawHandle.offset)
     (self.redirectCount, self.session) = (redirectCount.offset, ofTask.offset)
-    // Without the rest less is known of waits, of connections, and of active requests.
+    // Without the rest, less is known of waits, connections and active requests.
     workQueue = StoredProperty("workQueue", of: task, type: "Dispatch.DispatchQueue")?.offset
     let configuration = StoredProperty(
       "_configuration", of: session, type: "\(module).URLSession._Configuration")
@@ -52,13 +52,11 @@ struct FoundationLayout: Sendable {
       }
   }
 
-  /// Whether the words that stand there are what they are taken for. They are compared as numbers, with what
-  /// reflection finds, before anything is followed: a property that has become weak has the same name and
-  /// type.
+  /// Whether the stored words are what they are taken for. They are compared as numbers with what reflection
+  /// finds, before any is followed: a property that has become weak has the same name and type.
   ///
-  /// Looked at once in a process, at the first request, and before anything is read: a session of the tap's
-  /// own, made for that earlier, would register Foundation's loaders, and come before classes that the app
-  /// registers later.
+  /// Checked once in a process, at the first request, before anything is read. A session made for this check
+  /// earlier would register Foundation's loaders before classes that the app registers later.
   func holds(for loader: AnyObject, of task: AnyObject) -> Bool {
     func word(_ offset: Int, of object: AnyObject) -> UInt { load(offset, of: object, as: UInt.self) }
     func isObject(_ value: Any?, at offset: Int, of object: AnyObject) -> Bool {
@@ -113,8 +111,8 @@ struct FoundationLayout: Sendable {
     workQueue.flatMap { load($0, of: task, as: AnyObject.self) as? DispatchQueue }
   }
 
-  /// Whether a loader has asked the app whether to follow a redirect, and has no answer. Reflection is slow,
-  /// and right for any case of an enum.
+  /// Whether a loader has asked the app whether to follow a redirect, without an answer yet. Reflection is
+  /// slow, but right for any case of an enum.
   func isAskingForRedirect(_ loader: URLProtocol) -> Bool {
     StoredProperty.value("internalState", of: loader)
       .map { Mirror(reflecting: $0).children.first?.label == "waitingForRedirectCompletionHandler" } ?? false

@@ -26,8 +26,7 @@ struct StoredProperty {
   /// The class of an optional reference.
   var wrappedClass: AnyClass? { (type as? any OptionalType.Type)?.wrapped as? AnyClass }
 
-  /// What reflection says that an object, or a structure, has in a property: slow, and right for a weak one
-  /// and an indirect one too.
+  /// The value of a property by reflection: slow, but right for a weak or an indirect one too.
   static func value(_ name: String, of owner: Any) -> Any? {
     var mirror: Mirror? = Mirror(reflecting: owner)
     while let current = mirror {
@@ -43,7 +42,7 @@ struct StoredProperty {
   }
 }
 
-/// Reads what an object has at an offset. `_fixLifetime` is what `withExtendedLifetime` comes down to, whose
+/// Reads what an object has at an offset. `withExtendedLifetime` comes down to `_fixLifetime`, but its
 /// generic call costs more than the load.
 @inline(__always)
 func load<Value>(_ offset: Int, of object: AnyObject, as type: Value.Type) -> Value {
@@ -64,7 +63,7 @@ extension Optional: OptionalType {
 
 /// What Foundation on Linux keeps of a request beside its properties.
 extension URLRequest {
-  /// Where it says whether `timeoutInterval` was set. `nil` unless that byte changes from 0 to 1 when it is.
+  /// The offset of the flag that `timeoutInterval` was set. `nil` unless that byte changes from 0 to 1 then.
   private static let timeoutOffset: Int? = {
     let flag = StoredProperty("isTimeoutIntervalSet", of: Self.self, type: "Swift.Bool")
     guard let offset = flag?.offset else { return nil }

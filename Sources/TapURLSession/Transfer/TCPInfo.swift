@@ -63,7 +63,7 @@ package struct TCPInfo: Sendable, Hashable {
   /// Neither side has closed the connection.
   var isEstablished: Bool { state == 1 }
 
-  /// What the kernel's clock cannot tell from 0: two ticks, and 10 ms at least.
+  /// The longest time that the kernel's clock cannot tell from 0: two ticks, and 10 ms at least.
   static let resolution: Int64 = {
     #if os(Linux)
       var tick = timespec()
@@ -76,8 +76,8 @@ package struct TCPInfo: Sendable, Hashable {
   }()
 }
 
-/// A sandbox may answer, and not know: by zeros, by a short structure, or by the state and a round trip alone
-/// (gVisor).
+/// A sandbox may answer without knowing: with zeros, with a short structure, or with the state and a round
+/// trip alone (gVisor).
 extension TCPInfo {
   /// Whether the kernel knows a new socket, which is closed (`TCP_CLOSE`). Asked once: a sandbox does not
   /// change.
@@ -103,16 +103,16 @@ extension TCPInfo {
   func agrees(with transfer: borrowing TransferInfo, after delay: Int64 = 0) -> Bool {
     let most = transfer.longest + delay
     guard 1...11 ~= state, sinceDataSent ?? 0 <= most else { return false }
-    // Without a response there is hardly anything that could contradict.
+    // Without a response hardly anything could contradict.
     guard transfer.statusCode ?? 0 > 0 else { return true }
     return sinceDataReceived <= most && receivedSegments != 0
       && receivedBytes.map { $0 >= max(1, transfer.receivedBytes ?? 0) } != false
   }
 
-  /// What may be 0 since the kernel does not note it becomes `nil`, and so does a round trip that is too long
-  /// for the transfer.
+  /// A value that may be 0 because the kernel does not note it becomes `nil`, and so does a round trip longer
+  /// than the transfer.
   mutating func discardUnknown(in transfer: borrowing TransferInfo) {
-    // The response to a request comes a round trip later, at the least.
+    // The response comes at least a round trip after the request.
     if let roundTrip, roundTrip > transfer.longest { self.roundTrip = nil }
     if sinceDataSent != 0 {
       Self.isClockSeen.store(true, ordering: .relaxed)

@@ -43,9 +43,9 @@ package struct TransferInfo: Sendable, Hashable {
     let port: Int
   }
 
-  /// Whether libcurl knows the transfer. Of another the tap knows what it has seen, and no phases.
+  /// Whether libcurl knows the transfer. Otherwise only the tap's own observations are known, and no phases.
   package internal(set) var isNative = false
-  /// libcurl knows it, and what it says is not used.
+  /// libcurl knows it, but its info is not used.
   private(set) var isDiscarded = false
   /// CURLINFO_RESPONSE_CODE: 0 before a head has arrived.
   var statusCode: Int?
@@ -89,10 +89,10 @@ package struct TransferInfo: Sendable, Hashable {
   var end = End.complete
   /// From the start of the request to its end.
   package var elapsed: Int64 = 0
-  /// The app was asked whether to follow a redirect and refused: the end came when it had answered.
+  /// The app refused to follow a redirect: the end came with its answer.
   var isRedirectRefused = false
-  /// libcurl has closed the connection after the response, as one of the two sides asked. Over TLS it sends
-  /// an alert then.
+  /// libcurl closed the connection after the response, because one side asked for it. Over TLS it then sends
+  /// an alert.
   var isClosing = false
   /// No other transfers could make this one wait: see ``TransferCount``.
   var hadFreeConnection = false
@@ -110,22 +110,22 @@ package struct TransferInfo: Sendable, Hashable {
   /// The status code, unless it is that of an interim response (RFC 9110, section 15.2).
   var finalStatusCode: Int? { statusCode.flatMap { $0 >= 200 ? $0 : nil } }
 
-  /// Whether the response need not be looked at: it asks for no credentials (RFC 9110, section 15.5.2), and
-  /// the last redirect was followed.
+  /// Whether the response need not be read: it asks for no credentials (RFC 9110, section 15.5.2), and the
+  /// last redirect was followed.
   var isSufficient: Bool {
     guard let statusCode, statusCode >= 200, statusCode != 401 else { return false }
     return redirectCount == 0 || !(300..<400).contains(statusCode)
   }
 
-  /// Leaves what the tap itself has seen.
+  /// Keeps only what the tap itself has seen.
   mutating func discardInfo() {
     var other = TransferInfo()
     (other.relay, other.elapsed, other.end, other.isDiscarded) = (relay, elapsed, end, true)
     self = other
   }
 
-  /// Foundation counts a redirect before it asks whether to follow it. The response that is the last is one
-  /// that was not followed, if it names a place.
+  /// Foundation counts a redirect before it asks whether to follow it. If the last response names a location,
+  /// it was not followed.
   mutating func discountRefusedRedirect() {
     guard redirectCount > 0, let statusCode, (300..<400).contains(statusCode) else { return }
     redirectCount -= 1
@@ -198,7 +198,7 @@ extension TransferInfo {
     let isTransferCoded = response.value(forHTTPHeaderField: "Transfer-Encoding") != nil
     // On Linux this is the Content-Length, whatever the coding.
     if !isTransferCoded, response.expectedContentLength >= 0 { return response.expectedContentLength }
-    // What arrives here of a coded body is decoded already: its size on the wire is another one.
+    // A coded body arrives decoded here, so its size on the wire is unknown.
     return Self.isDecoded(response) ? nil : relay.loadedBytes
   }
 

@@ -2,8 +2,8 @@ import TapCore
 import TapFoundation
 
 /// Where the time of a transfer went, from border to border: the turn, the connection, the end of the body,
-/// the first byte, the last. Each border is a table of witnesses, as the article *What the tap sees* has it.
-/// The first row that holds decides; what none of them tells is absent.
+/// the first byte, the last. Each border is a table of witnesses, as in the article *What the tap sees*: the
+/// first row that applies decides, and a border without a witness is absent.
 ///
 /// libcurl counts from the *turn*, when the transfer gets a connection or may open one. The kernel and the
 /// tap count back from the end. It is one clock where the wait for the turn is known.
@@ -16,7 +16,7 @@ struct TransferPhases {
   /// Time of the leg in this process, beside phases: before its turn, between the connection and the request,
   /// while the response lay unread.
   private var idle: Int64 = 0
-  /// What the phases leave of the duration so far.
+  /// The part of the duration that no phase has taken so far.
   private var unexplained: Int64
 
   /// Finds the phases and the first byte, of a transfer that libcurl knows.
@@ -24,7 +24,7 @@ struct TransferPhases {
     unexplained = transfer.elapsed
     let total = transfer.wholeTotal
     guard transfer.isNative, total != 0 else { return }
-    // What was spent on a connection that the server had closed is no phase.
+    // Time on a connection that the server had closed is no phase.
     let resend = transfer.resend
     let attempt = total.map { $0 - resend }
     let wait = transfer.waitForTurn(within: attempt)
@@ -44,8 +44,7 @@ struct TransferPhases {
     if transfer.isTotalOfAllLegs { note(.local, max(0, transfer.elapsed - transfer.total) + idle) }
   }
 
-  /// Keeps a phase, unless it exceeds what the others leave of the duration: whatever a witness says, that
-  /// cannot be.
+  /// Keeps a phase, unless it exceeds what the others leave of the duration: then its witness is wrong.
   @discardableResult
   private mutating func note(_ phase: RequestTimings.Phase, _ length: Int64) -> Bool {
     let length = max(0, length)
@@ -76,7 +75,7 @@ struct TransferPhases {
         if phase == .connect, end == 0, transfer.wantsHandshake { continue }
         if let border = end > 0 ? end : leg, !note(phase, border - reached) { return false }
         if end == 0 {
-          // What has not looked up its name may wait for a connection.
+          // A transfer that has not looked up its name may wait for a connection.
           if phase != .resolve || leg != nil { last = phase }
           return false
         }
@@ -96,7 +95,7 @@ struct TransferPhases {
     let remaining = leg.map { max(0, $0 - sendStart) }
     let sinceRequest = transfer.timeSinceRequest(within: remaining)
     let (isBodySent, hasHead) = (transfer.isBodySent, transfer.hasHead)
-    // Of what ended while its body went out, the whole rest is that.
+    // If the transfer ended while its body was sent, all of the rest is the upload.
     let upload =
       isBodySent == false
       ? (hasHead ? nil : remaining) : remaining.flatMap { all in sinceRequest.map { all - $0 } }
@@ -155,9 +154,9 @@ extension TransferInfo {
   @inline(__always)
   fileprivate func waitForTurn(within attempt: Int64?) -> Int64? {
     guard let attempt else { return nil }
-    // Whatever has happened after the turn leaves no more for the wait than this.
+    // The most that the wait can be: later events need the rest.
     var most = attempt - max(resend > 0 ? 0 : nameLookup, ready, hasFirstByte ? startTransfer : 0)
-    // Of all attempts to get a connection, unless there was only one of them, in vain.
+    // libcurl's value is of all attempts to get a connection, unless there was only one, in vain.
     if let queue, resend == 0, queue <= most, max(nameLookup, preTransfer) > 0 || hadFreeConnection {
       return queue
     }

@@ -4,10 +4,10 @@ import TapFoundation
 
 /// A source of what is known of transfers: libcurl's info, or the kernel's of connections.
 ///
-/// What it says is compared with what others say of the same transfer. Where they contradict each other, what
-/// the witness says of that transfer is not used, and the contradiction counts. The kernel, of which no
-/// server can change what it says, is not asked any more after some contradictions. Of libcurl see
-/// ``Doubts``: an odd server condemns nothing but itself.
+/// Its info is compared with what other sources say of the same transfer. If they contradict each other, the
+/// info of that transfer is not used, and the contradiction is counted. After some contradictions the kernel,
+/// whose info no server can change, is not asked any more. For libcurl see ``Doubts``: an odd server affects
+/// only itself.
 package final class Witness: Sendable {
   package static let libcurl = Witness("libcurl")
   package static let kernel = Witness("kernel")
@@ -26,7 +26,7 @@ package final class Witness: Sendable {
   /// How often it was contradicted.
   package var contradictions: Int { contradictionCount.load(ordering: .relaxed) }
 
-  /// `true` once: what it is read by is to be checked before.
+  /// `true` once: the layout is to be checked before the first reading.
   var isUnchecked: Bool {
     !isChecked.load(ordering: .relaxed) && !isChecked.exchange(true, ordering: .relaxed)
   }
@@ -56,8 +56,8 @@ package final class Witness: Sendable {
 
 /// The servers of whose transfers libcurl's info is not used for a while, since it was contradicted.
 ///
-/// A response may be one of which libcurl and Foundation both say the truth, and no rule here knows why they
-/// differ. What comes of that stays with its server, and passes.
+/// libcurl and Foundation may both be right about a response, and differ for an unknown reason. The effect
+/// stays with its server, and passes.
 final class Doubts: Sendable {
   static let ofLibcurl = Doubts()
 
@@ -81,7 +81,7 @@ final class Doubts: Sendable {
 
   /// After so many contradictions more than agreements a server's transfers are doubted.
   private static let enough = 3
-  /// The most servers that are remembered. Each contradicted transfer is left out anyway.
+  /// The most servers that are remembered. Beyond them a contradicted transfer is still discarded by itself.
   private static let limit = 256
   /// From the first contradiction, and again from the one that was enough.
   private static let duration = Duration.seconds(600)
@@ -92,8 +92,7 @@ final class Doubts: Sendable {
   /// Whether no server is remembered. While one is, each response is compared.
   var isEmpty: Bool { hasNone.load(ordering: .relaxed) }
 
-  /// Whether what libcurl says of a server's transfer is not used. Without any doubt the name is not asked
-  /// for.
+  /// Whether libcurl's info of a server is not used. Without any doubt the name is not evaluated.
   func contains(_ server: @autoclosure () -> String, at now: Instant) -> Bool {
     if isEmpty { return false }
     let server = server()
