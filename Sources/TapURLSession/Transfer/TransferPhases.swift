@@ -218,7 +218,7 @@ extension TransferInfo {
   /// |---|---|---|
   /// | libcurl | to a request without a body | any |
   /// | libcurl, after the last of the body | to a request that was not sent again | 8.10 |
-  /// | the tap, late by as long as the session's queue was held | its head reached a delegate | any |
+  /// | the tap, late by as long as the session's queue was blocked | its head reached a delegate | any |
   /// | the kernel's time since the last data came | complete, by HTTP/1.x, in one segment | any |
   fileprivate func timeSinceFirstByte(within leg: Int64?, _ sinceRequest: Int64) -> Int64? {
     if let leg, hasFirstByte, !hasBody || leg - startTransfer < sinceRequest + resolution {
