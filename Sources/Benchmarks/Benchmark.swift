@@ -7,9 +7,8 @@ struct Benchmark: Sendable {
 
   /// Stable: scripts read it. Parts are separated by dots, the subject first.
   let name: String
-  /// The unit of both numbers: `ns`, `ms`, `B`.
+  /// `ns`, `ms`, `B`.
   let unit: String
-  /// The reference, in a few words.
   let reference: String
   /// The number of measurements of each of the two.
   let rounds: Int
@@ -19,7 +18,6 @@ struct Benchmark: Sendable {
   private let isWarmedUp: Bool
   private let measure: @Sendable (_ valueFirst: Bool) async throws -> (value: Double, reference: Double)
 
-  /// The median of the alternating rounds.
   func run() async throws -> BenchmarkResult {
     if isWarmedUp { _ = try await measure(false) }
     var values: [Double] = []
@@ -71,7 +69,6 @@ extension Benchmark {
   }
 }
 
-/// The result of a benchmark.
 struct BenchmarkResult: Sendable {
   let name: String
   let unit: String
@@ -90,7 +87,6 @@ struct BenchmarkResult: Sendable {
     return "{" + members.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}"
   }
 
-  /// One row of the table.
   var row: String {
     let figures = "\(rounded(value)) \(unit)"
     return pad(name, 32) + pad(figures, 18, right: true) + "  "
@@ -98,7 +94,6 @@ struct BenchmarkResult: Sendable {
       + pad(rounded(ratio), 10, right: true)
   }
 
-  /// The head of the table.
   static var header: String {
     BenchmarkResult.pad("name", 32) + pad("value", 18, right: true) + "  " + pad("beside", 40)
       + pad("value", 18, right: true) + pad("ratio", 10, right: true)

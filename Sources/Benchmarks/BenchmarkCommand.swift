@@ -64,7 +64,7 @@ enum BenchmarkCommand {
   }
 }
 
-/// Every benchmark, in the order in which they run. One line each.
+/// In the order in which they run.
 enum AllBenchmarks {
   static let list: [Benchmark] = [
     .histogramRecordOneThread,

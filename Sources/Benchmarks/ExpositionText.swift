@@ -25,7 +25,6 @@ extension Benchmark {
 
   private static let repetitions = 5
 
-  /// Instructions of the text exposition of 1,000 series.
   static let expositionTextInstructions = Benchmark(
     "exposition.text.1000.instructions", unit: "instructions", reference: "a memcpy of the same bytes",
     rounds: 1, isUsable: Valgrind.isInstalled,

@@ -99,7 +99,6 @@ extension Benchmark {
 }
 
 extension Benchmark {
-  /// Instructions of one record.
   static let histogramRecordInstructions = Benchmark(
     "histogram.record.instructions", unit: "instructions", reference: "one uncontended Mutex lock and unlock",
     rounds: 1, isUsable: Valgrind.isInstalled,

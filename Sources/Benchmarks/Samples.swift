@@ -7,7 +7,6 @@ enum Samples {
   /// 65,536 lognormal values around 50 ms, by the Box-Muller transform of a seeded generator.
   static let durations: [Double] = lognormal(count: 65_536, median: 0.05, sigma: 1)
 
-  /// Lognormal values.
   static func lognormal(count: Int, median: Double, sigma: Double) -> [Double] {
     var state: UInt64 = 0x9e37_79b9_7f4a_7c15
     // xorshift64* (Vigna 2016): short, and good enough here.
@@ -25,7 +24,6 @@ enum Samples {
 
 /// Requests to record: a few hosts, routes and results, as a service has them.
 enum RequestSamples {
-  /// 1,024 ended requests.
   static let observations: [RequestObservation] = (0..<1_024).map { index in
     let host = "service-\(index % 5).internal.example.com"
     return RequestObservation(
@@ -94,7 +92,6 @@ enum UncontendedMutex {
   private static let operations = 1_000_000
 }
 
-/// The cores of the machine.
 enum Cores {
   static var count: Int { ProcessInfo.processInfo.activeProcessorCount }
 }

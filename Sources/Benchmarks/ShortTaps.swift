@@ -32,7 +32,7 @@ extension Benchmark {
 /// Taps that come and go in a process, each ended before the next: the first beside the last.
 struct ShortTaps: Codable {
   struct Figures: Codable {
-    /// Microseconds by the clock.
+    /// Microseconds.
     let mean: Double
     let median: Double
     /// Microseconds of processor time, the mean.

@@ -123,7 +123,6 @@ actor LoopbackTransfers {
 
   private var descriptors: [Int32] = []
 
-  /// Opens so many descriptors, which stay open.
   func openDescriptors(_ count: Int) throws {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -179,10 +178,8 @@ actor LoopbackTransfers {
     await tap.flush(within: .seconds(60))
   }
 
-  /// Makes one request with a session of the caller's.
   func get(from session: URLSession) async throws { _ = try await session.data(from: start().small) }
 
-  /// Seconds for one download.
   func download(isTapped: Bool) async throws -> Double {
     let running = try start()
     let session = try await freshSession(isTapped: isTapped)

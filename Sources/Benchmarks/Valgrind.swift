@@ -9,7 +9,6 @@ enum Valgrind {
     var description: String { "valgrind did not count" }
   }
 
-  /// Whether valgrind is installed.
   static var isInstalled: Bool { path != nil }
 
   private static let path = ["/usr/bin/valgrind", "/usr/local/bin/valgrind"].first {
@@ -45,7 +44,6 @@ enum Valgrind {
     return Double(all - beginning) / Double(count)
   }
 
-  /// The lines that valgrind writes.
   private static func run(_ options: [String], _ loop: Loop, _ count: Int) throws -> [Substring] {
     guard let path, let program = Bundle.main.executablePath else { throw Failure() }
     let process = Process()

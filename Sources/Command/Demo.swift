@@ -91,7 +91,6 @@ private struct DemoPage {
   let method: String
   /// What a router would match. `nil` for what it does not know.
   let route: String?
-  /// The requests that the app makes to the demo's origin, all at once.
   let calls: [DemoRequest]
 
   init(_ weight: Int, _ method: String, _ route: String?, _ calls: [DemoRequest]) {

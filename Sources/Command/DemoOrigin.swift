@@ -5,7 +5,6 @@ import SessionTap
 ///
 /// A thread for each connection, of which the demo's sessions have some hundred, and blocking sockets.
 enum DemoOrigin {
-  /// The paths in their low-cardinality form.
   static let templates: PathTemplates = [
     "/products/{id}", "/search", "/orders", "/reports/{name}", "/recommendations", "/login", "/token",
     "/warehouse", "/legacy",

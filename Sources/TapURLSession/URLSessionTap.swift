@@ -47,7 +47,6 @@ public final class URLSessionTap: Sendable {
   }
 
   let configuration: Configuration
-  /// Where the requests are recorded.
   package let recorder: RequestRecorder
   private let state = Mutex(State())
   /// The port of the app's own endpoint, or 0.

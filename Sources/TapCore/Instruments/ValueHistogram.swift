@@ -17,7 +17,6 @@ package struct ValueHistogram: Sendable {
   /// The sum of the values, at most the greatest finite number of its sign.
   package var sum: Double { Self.finite(total) }
 
-  /// The number of values.
   package var count: UInt64 { counts.reduce(0, &+) }
 
   /// Counts a finite value.

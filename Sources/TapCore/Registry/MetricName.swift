@@ -18,7 +18,7 @@ package enum MetricName {
   /// The label of all series beyond the limit of a family (OpenTelemetry metrics SDK, "Overflow attribute").
   static let overflowLabel = "otel_metric_overflow"
 
-  /// `le` and `quantile` belong to the samples of histograms and summaries.
+  /// `le` and `quantile` belong to histograms and summaries.
   private static let reserved: Set<String> = ["le", "quantile", overflowLabel]
 
   /// Throws for the first name that cannot be used.

@@ -39,10 +39,10 @@ struct SeriesTable<Key: Hashable & Sendable, Row: Sendable> {
     return id
   }
 
-  /// The row of a series, `nil` once the series is gone.
+  /// `nil` once the series is gone.
   subscript(id: SeriesID) -> Row? { contains(id) ? series[id.index]?.row : nil }
 
-  /// The labels of a series, `nil` once the series is gone.
+  /// `nil` once the series is gone.
   func labels(of id: SeriesID) -> RenderedLabels? { contains(id) ? series[id.index]?.labels : nil }
 
   /// The series of a key seen before.
@@ -91,18 +91,15 @@ struct SeriesTable<Key: Hashable & Sendable, Row: Sendable> {
     if contains(id) { series[id.index]?.update(change) }
   }
 
-  /// Changes the rows of all series.
   mutating func updateAll(_ change: (inout Row) -> Void) {
     for place in order { series[Int(place)]?.update(change) }
   }
 
-  /// The row of a key seen before.
   mutating func row(of key: Key) -> Row? {
     guard let id = find(key) else { return nil }
     return self[id]
   }
 
-  /// The row of a label set.
   mutating func row(of key: Key, labels: RenderedLabels, new: Row? = nil) -> Row? {
     let id = find(key, labels: labels, new: new)
     return self[id]

@@ -117,7 +117,6 @@ package struct RequestHistory: Sendable {
     }
   }
 
-  /// Whether the series has changed in the current slot.
   func hasChange(of id: SeriesID) -> Bool { changes[id] != nil }
 
   /// Before the first request of the current slot is recorded in the series.

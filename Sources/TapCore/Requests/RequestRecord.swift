@@ -63,7 +63,6 @@ package final class RequestRecord: Sendable {
     recorder.add(self)
   }
 
-  /// Makes the record of a request that begins now.
   init(begun description: consuming RequestDescription, recorder: RequestRecorder) {
     (self.recorder, source, isToldByApp) = (recorder, nil, true)
     contents = Contents(observation: RequestObservation(begun: description, at: .now))
@@ -76,7 +75,6 @@ package final class RequestRecord: Sendable {
 
   package var isActive: Bool { state.withLock { if case .active = $0.stage { true } else { false } } }
 
-  /// What the request is.
   package var description: RequestDescription { state.withLock { _ in contents.observation.request } }
 
   /// Begins the request, unless it has begun before.

@@ -91,7 +91,6 @@ public final class RequestRecorder: Sendable {
     NewestTracing.note(self)
   }
 
-  /// Adds the metrics of the recorder itself.
   private func addMetrics(to registry: Registry) throws(RegistryError) {
     let (reporter, queues) = (reporter, observerQueues)
     var metrics: [(name: String, help: String, value: @Sendable () -> Double)] = [

@@ -58,13 +58,11 @@ struct RequestTable<Key: Hashable & Sendable> {
     return RequestHistory.Values(labels: labels, sum: histogram.sum, counts: histogram.counts)
   }
 
-  /// Sets the ages of all series to 0.
   mutating func clearAges() {
     guard let index = columns.firstIndex(where: \.isAge) else { return }
     series.updateAll { $0.set(0, index) }
   }
 
-  /// Sets the age of a series, unless it has a higher one.
   mutating func raiseAge(to age: Double, in id: SeriesID) {
     guard let index = columns.firstIndex(where: \.isAge) else { return }
     series.update(id) { $0.set(max($0.number(index), age), index) }

@@ -6,10 +6,8 @@ package struct EndpointHeaders: Sendable, ExpressibleByDictionaryLiteral {
   /// All field lines, in order: their names as written, and their values without the white space around them.
   package private(set) var fields: [(name: String, value: String)] = []
 
-  /// Makes an empty list.
   package init() {}
 
-  /// Makes a list from a literal such as `["Content-Type": "text/plain"]`, in the literal's order.
   package init(dictionaryLiteral elements: (String, String)...) { fields = elements.map { ($0.0, $0.1) } }
 
   /// The value of the first field with that name. Setting replaces all fields with that name; `nil` removes
@@ -31,7 +29,6 @@ package struct EndpointHeaders: Sendable, ExpressibleByDictionaryLiteral {
     return values.isEmpty ? nil : values.joined(separator: ", ")
   }
 
-  /// The values of all fields with that name, in order.
   package func values(of name: String) -> [String] {
     fields.compactMap { $0.name.isEqualIgnoringASCIICase(to: name) ? $0.value : nil }
   }

@@ -61,7 +61,6 @@ package final class CarriedRequests: Sendable {
     }
   }
 
-  /// How many entries are kept.
   var count: Int { table.withLock { $0.newer.count + $0.older.count } }
 }
 

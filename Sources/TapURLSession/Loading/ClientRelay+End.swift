@@ -81,7 +81,6 @@ extension ClientRelay {
     transfer.discardInfo()
   }
 
-  /// The host and the port of the request.
   private var server: String {
     let request = requests.first?.record.description
     return "\(request?.serverAddress ?? ""):\(request?.serverPort ?? 0)"

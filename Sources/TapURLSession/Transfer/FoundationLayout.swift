@@ -90,7 +90,6 @@ struct FoundationLayout: Sendable {
     return word(sockets.table, of: handles as AnyObject) == table.word
   }
 
-  /// libcurl's handle of a transfer.
   @inline(__always)
   func handle(of loader: URLProtocol) -> UnsafeMutableRawPointer? {
     load(easyHandle, of: loader, as: UnsafeRawPointer?.self)?
@@ -106,7 +105,7 @@ struct FoundationLayout: Sendable {
     load(session, of: task, as: AnyObject?.self) as? URLSession
   }
 
-  /// The queue of a task, on which its loader runs.
+  /// On which its loader runs.
   func queue(of task: URLSessionTask) -> DispatchQueue? {
     workQueue.flatMap { load($0, of: task, as: AnyObject.self) as? DispatchQueue }
   }
