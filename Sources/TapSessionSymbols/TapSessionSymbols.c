@@ -1,5 +1,6 @@
-// Functions under the names of Foundation's that give a URLSession. The dynamic linker binds a name to the first definition, and
-// the executable's comes before a library's (ld.so(8)): all code of the process calls these, and these call Foundation's.
+// Functions with the names of Foundation's functions that give a URLSession. The dynamic linker binds a name to the first
+// definition, and the executable's comes before a library's (ld.so(8)): all code of the process calls these, and these call
+// Foundation's.
 //
 // The definitions are weak: where Foundation is linked statically, the linker takes Foundation's in their place, without an error.
 // With the flags in `linked-statically` it takes `__wrap_NAME` for NAME, and NAME for `__real_NAME` (ld(1), --wrap).
@@ -25,7 +26,7 @@ typedef SWIFT void *Function(void *, void *, void *, void *, __attribute__((swif
 /// Of TapEverySession, in Swift.
 extern void tapSessionWasGiven(void *session, bool isShared);
 
-/// Whether this thread is in `tapSessionWasGiven`: a session that is made there is not looked at, or there would be no end.
+/// Whether this thread is in `tapSessionWasGiven`: a session made there is not observed, which would recurse for ever.
 static _Thread_local bool isWithin;
 
 static void *give(void *session, bool isShared) {
