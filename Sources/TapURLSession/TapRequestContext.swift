@@ -48,10 +48,15 @@ extension URLRequest {
   }
 
   mutating func setTrace(_ trace: TraceContext) {
-    var headers = (allHTTPHeaderFields ?? [:]).filter { $0.key.lowercased() != "traceparent" }
+    // A new trace has nothing of the old one's state.
+    var headers = (allHTTPHeaderFields ?? [:]).filter { field in
+      let name = field.key.lowercased()
+      return name != "traceparent" && name != "tracestate"
+    }
     // As `setValue(_:forHTTPHeaderField:)` stores it, which on Linux takes as long as all of the tap's work:
     // it searches each character for line breaks (`httpHeaderValueIsValid`).
     headers["Traceparent"] = trace.traceparent
+    headers["Tracestate"] = trace.tracestate
     allHTTPHeaderFields = headers
     guard trace.span != nil else { return }
     var context = tapContext ?? TapRequestContext()
@@ -59,8 +64,8 @@ extension URLRequest {
     tapContext = context
   }
 
-  /// A copy of the request with a `traceparent` header (W3C Trace Context, section 3.2). The tap itself
-  /// changes no request.
+  /// A copy of the request with the headers `traceparent` and, if the trace has one, `tracestate` (W3C Trace
+  /// Context, sections 3.2 and 3.3). The tap itself changes no request.
   ///
   /// - Parameter trace: The place of this request in its trace. By default ``/TapCore/TraceContext/next()``:
   ///   a child of the trace of the request that the app serves, or a new trace if there is none.

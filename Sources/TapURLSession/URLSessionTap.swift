@@ -144,6 +144,7 @@ public final class URLSessionTap: Sendable {
   public func stop() {
     state.withLock { $0.isStopped = true }
     ProtocolClasses.forget(self)
+    recorder.stopTracing()
   }
 
   /// Whether the tap observes no more. Set before the table of classes forgets the tap.

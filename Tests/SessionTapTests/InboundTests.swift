@@ -26,7 +26,7 @@ import TestSupport
     let labels = #"http_request_method="GET",http_response_status_code="200",http_route="/orders/{id}""#
     #expect(text.contains(#"http_server_request_duration_seconds_count{\#(labels),url_scheme="http"} 1"#))
     let sent = upstream.requests.compactMap { $0.headers["traceparent"] }
-      .compactMap(TraceContext.init(traceparent:))
+      .compactMap { TraceContext(traceparent: $0) }
     #expect(sent.map(\.traceID) == [caller.traceID, caller.traceID])
     #expect(sent.map(\.isSampled) == [isSampled, isSampled])
 
@@ -66,7 +66,7 @@ import TestSupport
         await tap.shutdown()
         await other.shutdown()
         let headers = upstream.requests.map { $0.headers["traceparent"] }
-        let sent = headers.compactMap { $0.flatMap(TraceContext.init(traceparent:)) }
+        let sent = headers.compactMap { $0.flatMap { TraceContext(traceparent: $0) } }
         #expect(headers.map { $0?.hasSuffix(rate > 0 ? "-01" : "-00") } == [true, nil, true])
         #expect(sent.map { $0.traceID == own.traceID } == [true, false])
         #expect(Set(sent.map(\.spanID) + [own.spanID]).count == 3)

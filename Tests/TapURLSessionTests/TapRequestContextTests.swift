@@ -208,16 +208,20 @@ import TestSupport
     #expect(headers[0] != nil && headers[0] != headers[1])
   }
 
-  @Test(arguments: [
-    [:], ["Accept": "a"], ["traceparent": "b", "Accept": "a"], ["Traceparent": "b"],
-    ["TRACEPARENT": "b", "X": "c"],
-  ])
+  @Test(
+    arguments: [
+      [:], ["Accept": "a"], ["traceparent": "b", "Accept": "a"], ["Traceparent": "b", "tracestate": "c=1"],
+      ["TRACEPARENT": "b", "X": "c", "TraceState": "d=1"],
+    ], [nil, "e=1,f=2"])
   func `a trace takes the place of the one before, as Foundation sets a header`(
-    headers: [String: String]
+    headers: [String: String], state: String?
   ) throws {
-    let trace = TraceContext.random(isSampled: true)
+    let trace = try #require(TraceContext(traceparent: Self.trace, tracestate: state))
     let plain = try with(Self.request()) { $0.allHTTPHeaderFields = headers }
-    let expected = with(plain) { $0.setValue(trace.traceparent, forHTTPHeaderField: "traceparent") }
+    let expected = with(plain) {
+      $0.setValue(trace.traceparent, forHTTPHeaderField: "traceparent")
+      $0.setValue(state, forHTTPHeaderField: "tracestate")
+    }
     #expect(with(plain) { $0.setTrace(trace) }.allHTTPHeaderFields == expected.allHTTPHeaderFields)
     #expect(plain.traced(trace).allHTTPHeaderFields == expected.allHTTPHeaderFields)
     #expect(plain.allHTTPHeaderFields == headers)

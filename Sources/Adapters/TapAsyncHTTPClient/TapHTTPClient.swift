@@ -71,6 +71,8 @@ public struct TapHTTPClient: Sendable {
       headers: { request.headers.value(of: $0) })
     if header == nil, client.tracer == nil || client.tracer is NoOpTracer {
       request.headers.add(name: "traceparent", value: active.trace.traceparent)
+      request.headers.remove(name: "tracestate")
+      if let state = active.trace.tracestate { request.headers.add(name: "tracestate", value: state) }
     }
     let exchange = Exchange(active, &request.body)
     do {

@@ -9,12 +9,6 @@ extension ServiceContext {
     set { self[TraceKey.self] = newValue }
   }
 
-  /// The value of the header `tracestate`, which other systems set. It is forwarded unchanged.
-  public var traceState: String? {
-    get { self[TraceStateKey.self] }
-    set { self[TraceStateKey.self] = newValue }
-  }
-
   /// Runs an operation, and the tasks that it starts, within a trace. Sets ``trace`` of the current context
   /// for libraries, and `TraceContext.current` for the tap. If a ``TapTracer`` has made the trace, spans of
   /// the operation are children of its span.
@@ -36,11 +30,6 @@ extension ServiceContext {
   private enum TraceKey: ServiceContextKey {
     typealias Value = TraceContext
     static var nameOverride: String? { "traceparent" }
-  }
-
-  private enum TraceStateKey: ServiceContextKey {
-    typealias Value = String
-    static var nameOverride: String? { "tracestate" }
   }
 }
 

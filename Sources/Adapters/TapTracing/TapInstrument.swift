@@ -18,15 +18,9 @@ public struct TapInstrument: Instrument {
   public func extract<Carrier, Extract: Extractor>(
     _ carrier: Carrier, into context: inout ServiceContext, using extractor: Extract
   ) where Extract.Carrier == Carrier {
-    guard let header = extractor.extract(key: "traceparent", from: carrier),
-      let trace = TraceContext(traceparent: header)
-    else { return }
-    context.trace = trace
-    // W3C Trace Context, section 3.3.1.1, asks for at least 512 characters; a longer state may be left out.
-    guard let state = extractor.extract(key: "tracestate", from: carrier), state.utf8.count <= 512 else {
-      return
-    }
-    context.traceState = state
+    guard let header = extractor.extract(key: "traceparent", from: carrier) else { return }
+    let state = extractor.extract(key: "tracestate", from: carrier)
+    if let trace = TraceContext(traceparent: header, tracestate: state) { context.trace = trace }
   }
 
   /// Writes `traceparent` and `tracestate` into an outgoing request.
@@ -35,6 +29,6 @@ public struct TapInstrument: Instrument {
   ) where Inject.Carrier == Carrier {
     guard let trace = context.trace ?? TraceContext.current else { return }
     injector.inject(trace.traceparent, forKey: "traceparent", into: &carrier)
-    if let state = context.traceState { injector.inject(state, forKey: "tracestate", into: &carrier) }
+    if let state = trace.tracestate { injector.inject(state, forKey: "tracestate", into: &carrier) }
   }
 }

@@ -36,8 +36,7 @@ public struct TapTracer: RequestTracer {
     guard let context = currentContext else { return TraceContext.current }
     var headers: [String: String] = [:]
     tracer.inject(context, into: &headers, using: Headers())
-    return headers["traceparent"].flatMap { TraceContext(traceparent: $0, span: Parent(context: context)) }
-      ?? context.trace ?? TraceContext.current
+    return Self.trace(of: headers, span: Parent(context: context)) ?? context.trace ?? TraceContext.current
   }
 
   /// Begins a client span within ``currentTrace``.
@@ -52,7 +51,9 @@ public struct TapTracer: RequestTracer {
   public func beginClientSpan(in parent: TraceContext) -> TraceContext {
     var context = parent.context ?? ServiceContext.current ?? .topLevel
     if parent.context == nil {
-      tracer.extract(["traceparent": parent.traceparent], into: &context, using: Headers())
+      var headers = ["traceparent": parent.traceparent]
+      headers["tracestate"] = parent.tracestate
+      tracer.extract(headers, into: &context, using: Headers())
     }
     return trace(of: tracer.startSpan("HTTP", context: context, ofKind: .client), otherwise: parent.child())
   }
@@ -65,15 +66,22 @@ public struct TapTracer: RequestTracer {
     tracer.extract(carrier, into: &context, using: Headers())
     return trace(
       of: tracer.startSpan("HTTP", context: context, ofKind: .server),
-      otherwise: carrier["traceparent"].flatMap { TraceContext(traceparent: $0) }?.child())
+      otherwise: Self.trace(of: carrier)?.child())
   }
 
   private func trace(of span: any Span, otherwise other: TraceContext?) -> TraceContext {
     let span = RequestSpan(span)
     var headers: [String: String] = [:]
     tracer.inject(span.span.context, into: &headers, using: Headers())
-    let traceparent = headers["traceparent"] ?? ""
-    return TraceContext(traceparent: traceparent, span: span) ?? (other ?? .random()).with(span)
+    return Self.trace(of: headers, span: span) ?? (other ?? .random()).with(span)
+  }
+
+  private static func trace(
+    of headers: [String: String], span: (any AnyObject & Sendable)? = nil
+  ) -> TraceContext? {
+    headers["traceparent"].flatMap {
+      TraceContext(traceparent: $0, tracestate: headers["tracestate"], span: span)
+    }
   }
 
   /// Ends the span of a request.
@@ -103,6 +111,6 @@ extension TraceContext {
   var context: ServiceContext? { requestSpan?.span.context ?? (span as? TapTracer.Parent)?.context }
 
   fileprivate func with(_ span: RequestSpan) -> TraceContext {
-    TraceContext(traceparent: traceparent, span: span) ?? self
+    TraceContext(traceparent: traceparent, tracestate: tracestate, span: span) ?? self
   }
 }

@@ -1,15 +1,22 @@
 import Synchronization
 
-/// The trace that a request belongs to, and the request's place in it, as in the W3C header `traceparent`.
+/// The trace that a request belongs to, and the request's place in it, as in the W3C headers `traceparent` and
+/// `tracestate`.
 public struct TraceContext: Sendable, Hashable {
   /// The trace id as two numbers, never both 0.
   private let high, low: UInt64
   /// The span id as a number, never 0.
   package let spanBits: UInt64
-  /// The `sampled` flag: the caller may have recorded this trace.
-  public let isSampled: Bool
+  /// Those that are passed on: `sampled` and `random` (level 2 of the specification, section 3.2.2.5).
+  private let flags: UInt8
+  /// What tracing systems say of the trace: the value of the header, to be sent as it came (section 3.3).
+  public let tracestate: String?
   /// The span of a ``RequestTracer`` that has these ids, if one has made it. Equality ignores it.
   public let span: (any AnyObject & Sendable)?
+
+  /// The `sampled` flag: the caller may have recorded this trace.
+  public var isSampled: Bool { flags & Self.sampled != 0 }
+  private static var sampled: UInt8 { 1 }
 
   package var traceBits: (high: UInt64, low: UInt64) { (high, low) }
 
@@ -18,22 +25,24 @@ public struct TraceContext: Sendable, Hashable {
   /// 16 lowercase hexadecimal digits, not all zero.
   public var spanID: String { HexadecimalDigits.text(of: spanBits) }
 
-  /// Parses a `traceparent` value (W3C Trace Context, section 3.2). `nil` if it is invalid: such a header
-  /// must be ignored (section 3.2.2.3).
-  public init?(traceparent: String) {
-    var text = traceparent
-    guard let context = text.withUTF8(Self.parse) else { return nil }
-    self = context
-  }
-
-  /// Parses a `traceparent` value, for a ``RequestTracer`` that has injected it.
+  /// Parses the headers of a request (W3C Trace Context, sections 3.2 and 3.3). `nil` if `traceparent` is
+  /// invalid: such a header must be ignored (section 3.2.2.3).
   ///
   /// - Parameters:
   ///   - traceparent: The value of the header.
-  ///   - span: The span that has these ids.
-  public init?(traceparent: String, span: any AnyObject & Sendable) {
-    guard let context = TraceContext(traceparent: traceparent) else { return nil }
-    self.init(context.traceBits, span: context.spanBits, isSampled: context.isSampled, of: span)
+  ///   - tracestate: The value of that header, if there is one. A value of other than visible ASCII characters
+  ///     and spaces, or longer than 512, is ignored.
+  ///   - span: The span that has these ids, for a ``RequestTracer`` that has injected them.
+  public init?(traceparent: String, tracestate: String? = nil, span: (any AnyObject & Sendable)? = nil) {
+    var text = traceparent
+    guard let context = text.withUTF8(Self.parse) else { return nil }
+    // What is sent must be no other header.
+    let isValid = tracestate.map { state in
+      (1...512).contains(state.utf8.count) && state.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+    }
+    self.init(
+      context.traceBits, span: context.spanBits, flags: context.flags,
+      tracestate: isValid == true ? tracestate : nil, of: span)
   }
 
   /// version "-" trace-id "-" parent-id "-" trace-flags: 2 + 32 + 16 + 2 digits and three dashes. A version
@@ -46,25 +55,25 @@ public struct TraceContext: Sendable, Hashable {
       high | low != 0, let span = HexadecimalDigits.number(bytes[36..<52]), span != 0,
       let flags = HexadecimalDigits.number(bytes[53..<55])
     else { return nil }
-    return TraceContext((high, low), span: span, isSampled: flags & 1 == 1)
+    return TraceContext((high, low), span: span, flags: UInt8(flags & 3))
   }
 
   private init(
-    _ trace: (high: UInt64, low: UInt64), span: UInt64, isSampled: Bool,
+    _ trace: (high: UInt64, low: UInt64), span: UInt64, flags: UInt8, tracestate: String? = nil,
     of object: (any AnyObject & Sendable)? = nil
   ) {
     (high, low) = trace
-    spanBits = span
-    self.isSampled = isSampled
-    self.span = object
+    (spanBits, self.flags) = (span, flags)
+    (self.tracestate, self.span) = (tracestate, object)
   }
 
-  /// The same without the span: what outlives the request keeps ids, and no object of a tracer's.
-  package var withoutSpan: TraceContext { TraceContext(traceBits, span: spanBits, isSampled: isSampled) }
+  /// The ids and flags alone: what outlives the request keeps no object of a tracer's.
+  package var withoutSpan: TraceContext { TraceContext(traceBits, span: spanBits, flags: flags) }
 
-  /// Whether two contexts have the same ids and flags.
+  /// Whether two contexts are the same in a request's headers.
   public static func == (one: TraceContext, other: TraceContext) -> Bool {
-    one.traceBits == other.traceBits && one.spanBits == other.spanBits && one.isSampled == other.isSampled
+    one.traceBits == other.traceBits && one.spanBits == other.spanBits && one.flags == other.flags
+      && one.tracestate == other.tracestate
   }
 
   /// Hashes the ids and flags.
@@ -72,7 +81,7 @@ public struct TraceContext: Sendable, Hashable {
     hasher.combine(high)
     hasher.combine(low)
     hasher.combine(spanBits)
-    hasher.combine(isSampled)
+    hasher.combine(flags)
   }
 
   /// The first span of a new trace. Its identifiers are random but not secret: others can be guessed from
@@ -82,14 +91,14 @@ public struct TraceContext: Sendable, Hashable {
   ///   services that record only sampled traces then do not record this one.
   public static func random(isSampled: Bool = false) -> TraceContext {
     let identifiers = TraceIdentifiers.next()
-    return TraceContext(identifiers.trace, span: identifiers.span, isSampled: isSampled)
+    return TraceContext(identifiers.trace, span: identifiers.span, flags: isSampled ? sampled : 0)
   }
 
   /// The first span of a new trace, which is sampled by its id, at a rate from 0 to 1.
   package static func random(samplingRate rate: Double) -> TraceContext {
     let trace = random()
     let isSampled = isKept(trace.randomness, at: rate)
-    return TraceContext(trace.traceBits, span: trace.spanBits, isSampled: isSampled)
+    return TraceContext(trace.traceBits, span: trace.spanBits, flags: isSampled ? sampled : 0)
   }
 
   /// The last 56 bits of the trace id: those that are random (W3C Trace Context Level 2, section 3.2.2.5).
@@ -102,9 +111,9 @@ public struct TraceContext: Sendable, Hashable {
     rate >= 1 || (rate > 0 && randomness >= UInt64((1 - rate) * 0x1p56))
   }
 
-  /// A new span of the same trace, for a request that this span makes.
+  /// A new span of the same trace, for a request that this span makes: with the same flags and `tracestate`.
   public func child() -> TraceContext {
-    TraceContext(traceBits, span: TraceIdentifiers.next().span, isSampled: isSampled)
+    TraceContext(traceBits, span: TraceIdentifiers.next().span, flags: flags, tracestate: tracestate)
   }
 
   /// The value of a `traceparent` header, version 00.
@@ -117,7 +126,7 @@ public struct TraceContext: Sendable, Hashable {
       HexadecimalDigits.write(high, to: base + 3)
       HexadecimalDigits.write(low, to: base + 19)
       HexadecimalDigits.write(spanBits, to: base + 36)
-      (base[53], base[54]) = (UInt8(ascii: "0"), UInt8(ascii: isSampled ? "1" : "0"))
+      (base[53], base[54]) = (UInt8(ascii: "0"), UInt8(ascii: "0") + flags)
       return 55
     }
   }

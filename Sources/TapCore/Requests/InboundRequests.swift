@@ -23,12 +23,13 @@ public struct InboundRequests: Sendable {
   ///     no query.
   ///   - scheme: `http` or `https` as the server knows it, in upper or lower case. Anything else is `_OTHER`;
   ///     `nil` omits it.
-  ///   - traceparent: The header of this name. Without a valid one, a new trace begins.
+  ///   - traceparent: The header of this name. Without a valid one, a new trace begins. With it, `tracestate`
+  ///     is read by `headers`.
   ///   - clientAddress: The caller's address, if the log may show it.
   ///   - fields: The app's fields of the request's log line.
   ///   - headers: The value of a request header, joined with commas if there are several (RFC 9110, section
-  ///     5.3), or `nil`. Called at once, in lowercase, for each name that the log shows or a tracer reads;
-  ///     never by default.
+  ///     5.3), or `nil`. Called at once, in lowercase: for `tracestate`, and for each name that the log shows
+  ///     or a tracer reads.
   /// - Returns: The request. End it once; released without an end, it counts as cancelled.
   public func begin(
     method: String, path: String, scheme: String? = nil, traceparent: String? = nil,
@@ -37,7 +38,7 @@ public struct InboundRequests: Sendable {
   ) -> ActiveRequest {
     let trace =
       recorder.tracer?.beginServerSpan(method: method) { $0 == "traceparent" ? traceparent : headers($0) }
-      ?? traceparent.flatMap { TraceContext(traceparent: $0) }?.child()
+      ?? traceparent.flatMap { TraceContext(traceparent: $0, tracestate: headers("tracestate")) }?.child()
       ?? .random(samplingRate: recorder.traceSamplingRate)
     return ActiveRequest(
       RequestDescription(

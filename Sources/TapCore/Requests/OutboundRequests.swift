@@ -20,8 +20,8 @@ public struct OutboundRequests: Sendable {
   ///   - method: The method as sent.
   ///   - url: The absolute URL as text. Its host and port become labels; the log shows the URL redacted.
   ///   - urlTemplate: A low-cardinality form of the path: the `url_template` label.
-  ///   - trace: The place of the request in its trace, for its `traceparent` header. By default
-  ///     ``TraceContext/next()``.
+  ///   - trace: The place of the request in its trace, for its headers `traceparent` and `tracestate`. By
+  ///     default ``TraceContext/next()``.
   ///   - fields: The app's fields of the request's log line.
   ///   - headers: The value of a request header, joined with commas if there are several (RFC 9110, section
   ///     5.3), or `nil`. Called at once, for each name that the log shows, in lowercase; never by default.

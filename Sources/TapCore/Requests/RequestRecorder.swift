@@ -192,6 +192,9 @@ public final class RequestRecorder: Sendable {
     reporter.reportUnfinished()
   }
 
+  /// Gives no trace to what the app sends from now on: its tracer makes no spans, and its rate samples none.
+  package func stopTracing() { NewestTracing.forget(self) }
+
   func metrics(of direction: RequestDirection) -> RequestMetrics {
     direction == .outbound ? outboundMetrics : inboundMetrics
   }

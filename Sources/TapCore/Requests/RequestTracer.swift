@@ -43,21 +43,31 @@ extension RequestTracer {
 }
 
 /// The sources of new requests' traces: the newest recorder that has a tracer, the newest one that samples,
-/// for as long as they live, and what an adapter finds.
+/// of those that live and have not been shut down, and what an adapter finds.
 enum NewestTracing {
+  private struct Recorder { weak var value: RequestRecorder? }
   private struct State {
-    weak var tracing: RequestRecorder?
-    weak var sampling: RequestRecorder?
+    /// The newest last.
+    var tracing: [Recorder] = []
+    var sampling: [Recorder] = []
     var findTrace: (@Sendable () -> TraceContext?)?
+
+    mutating func remove(_ recorder: RequestRecorder?) {
+      tracing.removeAll { $0.value == nil || $0.value === recorder }
+      sampling.removeAll { $0.value == nil || $0.value === recorder }
+    }
   }
   private static let state = Mutex(State())
 
   static func note(_ recorder: RequestRecorder) {
     state.withLock { state in
-      if recorder.tracer != nil { state.tracing = recorder }
-      if recorder.traceSamplingRate > 0 { state.sampling = recorder }
+      state.remove(nil)
+      if recorder.tracer != nil { state.tracing.append(Recorder(value: recorder)) }
+      if recorder.traceSamplingRate > 0 { state.sampling.append(Recorder(value: recorder)) }
     }
   }
+
+  static func forget(_ recorder: RequestRecorder) { state.withLock { $0.remove(recorder) } }
 
   static func find(by find: @escaping @Sendable () -> TraceContext?) {
     state.withLock { $0.findTrace = find }
@@ -65,9 +75,14 @@ enum NewestTracing {
 
   /// The tracer, and what finds an adapter's trace.
   static var sources: (tracer: (any RequestTracer)?, findTrace: (@Sendable () -> TraceContext?)?) {
-    let (recorder, findTrace) = state.withLock { ($0.tracing, $0.findTrace) }
+    let (recorder, findTrace) = state.withLock { (newest(of: $0.tracing), $0.findTrace) }
     return (recorder?.tracer, findTrace)
   }
 
-  static var samplingRate: Double { state.withLock { $0.sampling }?.traceSamplingRate ?? 0 }
+  static var samplingRate: Double { state.withLock { newest(of: $0.sampling) }?.traceSamplingRate ?? 0 }
+
+  private static func newest(of recorders: [Recorder]) -> RequestRecorder? {
+    for recorder in recorders.reversed() { if let living = recorder.value { return living } }
+    return nil
+  }
 }

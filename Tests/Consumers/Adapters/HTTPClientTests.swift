@@ -127,12 +127,14 @@ import Tracing
   // MARK: The trace
 
   @Test func `a request is a child of the one that is served`() async throws {
-    let trace = TraceContext.random()
+    let trace = try #require(
+      TraceContext(traceparent: TraceContext.random().traceparent, tracestate: "vendor=1"))
     try await withClient(answering: [.response()]) { fixture in
       _ = try await TraceContext.$current.withValue(trace) { try await fixture.get() }
       let own = try #require(try await fixture.end().request.traceContext)
       #expect((own.traceID, own.spanID != trace.spanID) == (trace.traceID, true))
       #expect(fixture.traceparents == [[own.traceparent]])
+      #expect(fixture.server.requests.map { $0.head.headers["tracestate"] } == [["vendor=1"]])
     }
   }
 

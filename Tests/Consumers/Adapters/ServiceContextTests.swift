@@ -75,12 +75,13 @@ import Testing
   }
 
   @Test func `what the context has otherwise stays`() async {
+    enum Key: ServiceContextKey { typealias Value = String }
     var context = ServiceContext.topLevel
-    context.traceState = "a=1"
+    context[Key.self] = "kept"
     let trace = TraceContext.random()
     await ServiceContext.$current.withValue(context) {
       await ServiceContext.withTrace(trace) {
-        #expect(ServiceContext.current?.traceState == "a=1")
+        #expect(ServiceContext.current?[Key.self] == "kept")
         #expect(ServiceContext.current?.trace == trace)
       }
     }

@@ -79,9 +79,13 @@ extension ExtremeTrial {
       + use("TapRequestContext.fields", requests: 1) {
         try await $0.request($0.session(), context: TapRequestContext(fields: $1))
       }
-      + use("TraceContext.init(traceparent:)", requests: 1) {
-        try await $0.request(
-          $0.session(), context: TapRequestContext(traceContext: TraceContext(traceparent: $1)))
+      + use("TraceContext.init(traceparent:tracestate:span:)", requests: 2) {
+        let valid = TraceContext.random().traceparent
+        for trace in [
+          TraceContext(traceparent: $1, tracestate: $1), TraceContext(traceparent: valid, tracestate: $1),
+        ] {
+          try await $0.request($0.session(), context: TapRequestContext(traceContext: trace))
+        }
       }  // A challenge that is not answered, for it is the time until it is reported.
       + start("RequestConfiguration.waitingExemptions", at: [String].extremes) {
         $0.configuration.outbound.waitingExemptions = Set($1)

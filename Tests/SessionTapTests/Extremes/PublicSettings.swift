@@ -94,7 +94,6 @@ struct PublicSettings {
       "begin takes them as they are", "EverySession.notObserved(reason:)": "a result",
     "RequestLog.Destination.init(_:)": "its places have trials of their own",
     "EverySession.observed(earlierSessions:)": "a result",
-    "TraceContext.init(traceparent:span:)": "TraceContext.init(traceparent:) reads the same header",
     "Tap.observeEverySession(client:)": "the tap's session(client:) takes such names",
   ]
 }

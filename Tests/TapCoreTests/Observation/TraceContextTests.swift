@@ -1,14 +1,15 @@
 import TestSupport
 
 @Suite struct TraceContextTests {
+  /// The flags are those that a trace passes on: `sampled` and `random`.
   @Test(
     arguments: [
-      ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", true),
-      ("00-00000000000000000000000000000001-0000000000000001-00", false),
-      ("00-ffffffffffffffffffffffffffffffff-ffffffffffffffff-ff", true),
-      ("00-80000000000000000000000000000000-8000000000000000-02", false),
-      ("01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", true),
-      ("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-what-the-future-brings", true),
+      ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "01"),
+      ("00-00000000000000000000000000000001-0000000000000001-00", "00"),
+      ("00-ffffffffffffffffffffffffffffffff-ffffffffffffffff-ff", "03"),
+      ("00-80000000000000000000000000000000-8000000000000000-06", "02"),
+      ("01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-03", "03"),
+      ("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-what-the-future-brings", "01"),
       ("", nil), ("00", nil), ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0", nil),
       ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-", nil),
       ("00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01", nil),
@@ -19,14 +20,30 @@ import TestSupport
       ("01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01x", nil),
       ("00_0af7651916cd43dd8448eb211c80319c_b7ad6b7169203331_01", nil),
       (" 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", nil),
-    ] as [(String, Bool?)])
-  func `is what a valid header says, and guessed from nothing else`(header: String, isSampled: Bool?) {
+    ] as [(String, String?)])
+  func `is what a valid header says, and guessed from nothing else`(header: String, flags: String?) {
     let trace = TraceContext(traceparent: header)
     let ids = header.split(separator: "-").dropFirst().prefix(2)
-    let flags = isSampled.map { $0 ? "01" : "00" }
-    #expect(trace?.traceparent == flags.map { "00-\(ids.joined(separator: "-"))-\($0)" })
+    let expected = flags.map { "00-\(ids.joined(separator: "-"))-\($0)" }
+    #expect(trace?.traceparent == expected && trace?.isSampled == flags.map { ["01", "03"].contains($0) })
     #expect(trace.map { [$0.traceID, $0.spanID] } == flags.map { _ in ids.map(String.init) })
-    #expect(trace?.isSampled == isSampled)
+    let child = trace?.child().traceparent
+    #expect(child?.prefix(36) == expected?.prefix(36) && child?.suffix(2) == expected?.suffix(2))
+  }
+
+  /// A value that could begin another header is none.
+  @Test func `passes on what tracing systems say of it, as it came`() throws {
+    let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    func state(_ state: String?) -> String? {
+      TraceContext(traceparent: header, tracestate: state)?.tracestate
+    }
+    let valid = ["vendor=1,other=2", "a=b , c=d", String(repeating: "a", count: 512)]
+    #expect(valid.map(state) == valid)
+    let invalid = [nil, "", "a=1\r\nCookie: x", "a=\u{e4}", "a=\0", String(repeating: "a", count: 513)]
+    #expect(invalid.compactMap(state) == [])
+    let trace = try #require(TraceContext(traceparent: header, tracestate: "a=1"))
+    #expect(trace.child().tracestate == "a=1" && trace.withoutSpan.tracestate == nil)
+    #expect(trace != TraceContext(traceparent: header) && TraceContext.random().tracestate == nil)
   }
 
   @Test func `takes no byte for a digit or a dash that is none, at any place`() {
@@ -59,17 +76,6 @@ import TestSupport
       return TraceContext(traceparent: String(digits))
     }
     #expect(others.count == 4 && others.allSatisfy { $0 != plain })
-  }
-
-  @Test func `has a child in the same trace`() {
-    for isSampled in [true, false] {
-      let trace = TraceContext.random(isSampled: isSampled)
-      let child = trace.child()
-      #expect(child.traceID == trace.traceID)
-      #expect(child.spanID != trace.spanID)
-      #expect(child.isSampled == isSampled)
-      #expect(TraceContext(traceparent: child.traceparent) == child)
-    }
   }
 
   /// As OpenTelemetry's consistent probability sampling has it, so that services keep the same traces.

@@ -194,14 +194,17 @@ import TestSupport
   @Test func `continue their caller's trace, if that is valid`() throws {
     let requests = try make()
     let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-    let continued = requests.begin(method: "GET", path: "/", traceparent: header)
-    #expect(continued.trace.traceID == "0af7651916cd43dd8448eb211c80319c")
-    #expect(continued.trace.spanID != "b7ad6b7169203331")
-    #expect(continued.trace.isSampled)
+    func trace(_ header: String?) -> TraceContext {
+      requests.begin(method: "GET", path: "/", traceparent: header) {
+        $0 == "tracestate" ? "vendor=1" : nil
+      }.trace
+    }
+    let continued = trace(header)
+    #expect(continued.traceID == "0af7651916cd43dd8448eb211c80319c" && continued.isSampled)
+    #expect(continued.spanID != "b7ad6b7169203331" && continued.tracestate == "vendor=1")
     for header in [nil, "", "00-1-2-3", header + "," + header, header.uppercased()] {
-      let own = requests.begin(method: "GET", path: "/", traceparent: header)
-      #expect(own.trace.traceID != continued.trace.traceID)
-      #expect(!own.trace.isSampled)
+      let own = trace(header)
+      #expect(own.traceID != continued.traceID && !own.isSampled && own.tracestate == nil)
     }
   }
 }

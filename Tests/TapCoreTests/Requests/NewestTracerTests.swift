@@ -40,7 +40,9 @@ import TestSupport
     }
   }
 
-  @Test func `the newest recorder with a tracer or a rate is in effect, for as long as it lives`() async {
+  @Test func `the newest recorder that lives, with a tracer or a rate, is in effect until it is shut down`()
+    async
+  {
     await #expect(processExitsWith: .success) {
       func recorder(
         _ tracer: Tracer? = nil, rate: Double = 0, in registry: Registry = Registry()
@@ -60,6 +62,9 @@ import TestSupport
         // It reads what headers it likes.
         let served = recorders[0].inbound.begin(method: "PUT", path: "/") { $0 == "a" ? "b" : nil }
         #expect(served.trace == first)
+        served.end(statusCode: 200)
+        // A request that waits to be recorded keeps its recorder.
+        recorders[0].drain()
         TraceContext.$current.withValue(first) { #expect(TraceContext.ofCurrentWork == first) }
         // One that is refused takes the place of none.
         let registry = Registry()
@@ -67,6 +72,15 @@ import TestSupport
         #expect(throws: RegistryError.self) { try recorder(Tracer(trace: second), rate: 0.5, in: registry) }
         #expect(TraceContext.next() == first)
         #expect(NewestTracing.samplingRate == 1)
+        // Where the newest is gone, or was shut down, an older one that lives has its turn.
+        known.stopTracing()
+        #expect(TraceContext.next() == second)
+        do {
+          let newest = try recorder(Tracer(trace: first), rate: 0.5)
+          #expect(TraceContext.next() == first && NewestTracing.samplingRate == 0.5)
+          withExtendedLifetime(newest) {}
+        }
+        #expect(TraceContext.next() == second && NewestTracing.samplingRate == 1)
         withExtendedLifetime((recorders, known)) {}
       }
       #expect(released == nil)
