@@ -1,4 +1,5 @@
 import Foundation
+import TapCore
 import TapLog
 
 /// A log in a process of its own, for the checks that kill, starve or outlast one. See the scripts that call
@@ -19,7 +20,12 @@ case ("soak", 4...5):
   let rate = arguments.count > 4 ? Double(arguments[4]) : nil
   try Soak(path: arguments[1], lines: lines, threads: threads, rate: rate).run()
 case ("fuzz", 3): try Fuzz(lines: Int(arguments[1]) ?? 0, seed: UInt64(arguments[2]) ?? 0).run()
-case ("until-killed", 2): try UntilKilled(path: arguments[1]).run()
+case ("until-killed", 2):
+  let log = try RequestLog(to: .file(arguments[1]))
+  for number in 0..<Int64.max {
+    log.log(.info, "line", ["n": .integer(number)])
+    if number % 4_096 == 4_095 { log.flush(within: .seconds(30)) }
+  }
 case ("starve", 4):
   try Soak(
     path: arguments[1], lines: Int(arguments[2]) ?? 0, threads: 1, rate: Double(arguments[3]) ?? 1,

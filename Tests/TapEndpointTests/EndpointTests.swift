@@ -155,34 +155,30 @@ import TestSupport
     await endpoint.shutdown()
   }
 
-  @Test func `starts once at a time`() async throws {
-    let endpoint = Self.endpoint()
-    try endpoint.start()
-    let error = #expect(throws: EndpointError.self) { try endpoint.start() }
-    #expect(error?.code == .alreadyRunning)
-    #expect(error?.description == "already running: shut the endpoint down before it starts again")
-    await endpoint.shutdown()
-    #expect(endpoint.address == nil)
-    await endpoint.shutdown()
-  }
-
   // MARK: The end
 
-  @Test func `starts again on the same port`() async throws {
-    var port = 0
-    for _ in 0..<5 {
-      let endpoint = Self.endpoint(port: port)
-      port = try endpoint.start().port
+  @Test func `all shutdowns wait until the port is free, on which it may start again`() async throws {
+    var last = 0
+    for _ in 0..<50 {
+      let endpoint = Self.endpoint(port: last)
+      let port = try endpoint.start().port
+      last = port
       let client = try RawClient(host: Self.host, port: port, asking: "/ok")
       #expect(await client.receive(until: "fine\n").hasSuffix("fine\n"))
-      await endpoint.shutdown()
-      #expect(await Self.isFree(port))
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<4 {
+          group.addTask {
+            await endpoint.shutdown()
+            #expect(await Self.isFree(port))
+          }
+        }
+      }
       let end = await client.receiveAll()
       #expect(end == ("", false))
     }
   }
 
-  @Test func `lets a request finish before it shuts down`() async throws {
+  @Test func `runs once at a time, and lets a request finish before it shuts down`() async throws {
     let (started, release) = (Gate(), Gate())
     let route = EndpointRoute.onThreads("/slow") { _ in
       started.open()
@@ -193,16 +189,22 @@ import TestSupport
     let port = try endpoint.start().port
     let client = try RawClient(host: Self.host, port: port, asking: "/slow")
     try await started.wait("the handler")
+    func expectRunning() {
+      let error = #expect(throws: EndpointError.self) { try endpoint.start() }
+      #expect(error?.code == .alreadyRunning)
+      #expect(error?.description == "already running: shut the endpoint down before it starts again")
+    }
+    expectRunning()
     async let shutdown: Void = endpoint.shutdown(within: .seconds(60))
     #expect(await Self.isFree(port))
     #expect(endpoint.address == nil)
-    let error = #expect(throws: EndpointError.self) { try endpoint.start() }
-    #expect(error?.code == .alreadyRunning)
+    expectRunning()
     release.open()
     let answer = await client.receiveAll().text
     #expect(answer.contains("\r\nConnection: close\r\n") && answer.hasSuffix("done"))
     client.reset()
     await shutdown
+    await endpoint.shutdown()
   }
 
   @Test(arguments: [
@@ -272,23 +274,6 @@ import TestSupport
       }
       #expect(await Self.isFree(address.port), "round \(round)")
       #expect(endpoint.address == nil)
-    }
-  }
-
-  @Test func `all shutdowns wait until the port is free`() async throws {
-    for _ in 0..<50 {
-      let endpoint = Self.endpoint()
-      let port = try endpoint.start().port
-      let client = try RawClient(host: Self.host, port: port)
-      await withTaskGroup(of: Void.self) { group in
-        for _ in 0..<4 {
-          group.addTask {
-            await endpoint.shutdown()
-            #expect(await Self.isFree(port))
-          }
-        }
-      }
-      #expect(await client.receiveAll().text == "")
     }
   }
 

@@ -76,35 +76,41 @@ import TestSupport
     #expect(kept[0] == kept[1])
   }
 
-  @Test func `leaves out a client's requests, ended or not, by that client's minimum severity`() throws {
-    let (sink, log) = try RequestLog.collecting {
-      $0.clientSampling = ["quiet": LogSampling(minimumSeverity: .error)]
-    }
-    for client in ["quiet", "other"] {
-      let waiting = RequestSnapshot(RequestDescription(client: client, method: "GET"), for: .seconds(60))
-      log.requestWaits(waiting)
-      log.requestIsUnfinished(waiting)
-      log.requestEnded(with(.bare()) { $0.request.client = client })
-    }
-    #expect(log.shutdown())
-    #expect(sink.lines.count == 3)
-    #expect(log.statistics.filteredLines(.severity) == 3)
-  }
-
-  @Test func `leaves out what is below the minimum severity, also of the tap's own, and keeps what is slow`()
+  @Test
+  func `leaves out what is below the minimum severity, a client's or that of all, and keeps what is slow`()
     throws
   {
     let (sink, log) = try RequestLog.collecting {
       $0.sampling = LogSampling(slow: .seconds(1), minimumSeverity: .error)
+      $0.clientSampling = ["loud": LogSampling(minimumSeverity: .warn)]
     }
-    for (code, seconds) in [(200, 0), (404, 0), (503, 0), (200, 1)] {
-      log.requestEnded(with(.bare(.response(statusCode: code))) { $0.duration = .seconds(seconds) })
+    for client in ["quiet", "loud"] {
+      let waiting = RequestSnapshot(RequestDescription(client: client, method: "GET"), for: .seconds(60))
+      log.requestWaits(waiting)
+      log.requestIsUnfinished(waiting)
+      for (code, seconds) in [(200, 0), (404, 0), (503, 0), (200, 1)] {
+        let end = RequestObservation.bare(.response(statusCode: code))
+        log.requestEnded(with(end) { ($0.request.client, $0.duration) = (client, .seconds(seconds)) })
+      }
     }
+    // The tap's own, too.
     log.queueIsHeld(1, for: .seconds(6))
     log.requestsAreUnfinished(1)
     #expect(log.shutdown())
-    #expect(sink.lines.count == 2)
-    #expect(log.statistics.filteredLines(.severity) == 4)
+    let kept = try sink.lines.map { line in
+      let object = try jsonObject(line)
+      let values = ["client.name", "event", "http.response.status_code"].compactMap { object[$0] }
+      return values.map { "\($0)" }.joined(separator: " ")
+    }
+    let expected = [
+      "quiet http.client.request 503", "quiet http.client.request 200", "loud http.client.request.waiting",
+      "loud http.client.request.unfinished", "loud http.client.request 404", "loud http.client.request 503",
+    ]
+    #expect(kept == expected)
+    #expect(log.statistics.filteredLines(.severity) == 8)
+    // Where all others are kept, too.
+    let filter = LogFilter(sampling: .init(), clients: ["c": LogSampling(minimumSeverity: .error)])
+    #expect(!filter.keeps(.bare(), severity: .info))
   }
 
   @Test func `keeps 100 lines of requests that wait in a minute, and counts the others`() {

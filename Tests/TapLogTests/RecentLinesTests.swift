@@ -3,30 +3,22 @@ import TestSupport
 
 @Suite(.needs(.thread)) struct RecentLinesTests {
   private func log(lines: Int = 5, bytes: Int = 1 << 20) throws -> RequestLog {
-    var configuration = RequestLog.Configuration()
-    configuration.recentLineLimit = lines
-    configuration.recentByteLimit = bytes
-    return try RequestLog(to: .custom(CollectingSink()), configuration: configuration)
+    try RequestLog.collecting { ($0.recentLineLimit, $0.recentByteLimit) = (lines, bytes) }.1
   }
 
   private func messages(_ bytes: [UInt8]) -> [String] {
     String(decoding: bytes, as: UTF8.self).matches(of: /"message":"([^"]*)"/).map { String($0.1) }
   }
 
-  @Test func `are not kept unless asked for`() throws {
-    let log = try log(lines: 0)
-    log.log(.info, "1")
-    #expect(log.shutdown())
-    #expect(log.recent().isEmpty)
-  }
-
-  @Test func `are the newest ones, oldest first`() throws {
-    let log = try log()
-    for index in 1...8 { log.log(.info, "\(index)") }
-    #expect(log.flush())
-    #expect(messages(log.recent()) == ["4", "5", "6", "7", "8"])
-    #expect(messages(log.recent(LogQuery(limit: 2))) == ["7", "8"])
-    #expect(log.recent(LogQuery(limit: -1)).isEmpty)
+  @Test func `are the newest ones, oldest first, and none unless asked for`() throws {
+    let logs = try [log(), log(lines: 0)]
+    for log in logs {
+      for index in 1...8 { log.log(.info, "\(index)") }
+      #expect(log.flush())
+    }
+    #expect(messages(logs[0].recent()) == ["4", "5", "6", "7", "8"])
+    #expect(messages(logs[0].recent(LogQuery(limit: 2))) == ["7", "8"])
+    #expect(logs[0].recent(LogQuery(limit: -1)).isEmpty && logs[1].recent().isEmpty)
   }
 
   @Test func `are found by severity and client`() throws {
@@ -35,8 +27,7 @@ import TestSupport
     log.log(.error, "b", ["client.name": "y\"", "note": "\"client.name\":\"x\""])
     log.log(.info, "c", ["list": "a,\"client.name\":\"x\",b", "client.name": "x"])
     log.log(.debug, "d", ["k,\"client.name\":\"x\"": "ends,", "client.name": "x\\"])
-    let request = with(RequestObservation.bare()) { $0.request.client = "x" }
-    log.requestEnded(request)
+    log.requestEnded(with(.bare()) { $0.request.client = "x" })
     #expect(log.flush())
     #expect(messages(log.recent(LogQuery(severity: .info))) == ["b", "c"])
     #expect(messages(log.recent(LogQuery(client: "x"))) == ["a", "c"])
@@ -49,10 +40,7 @@ import TestSupport
     let log = try log(lines: 100)
     let trace = TraceContext.random()
     for (name, context) in [("mine", trace.child()), ("other", .random())] {
-      var request = RequestObservation.bare()
-      request.request.client = name
-      request.request.traceContext = context
-      log.requestEnded(request)
+      log.requestEnded(with(.bare()) { ($0.request.client, $0.request.traceContext) = (name, context) })
     }
     log.log(.info, "by hand", ["trace_id": .string(trace.traceID)])
     log.log(.info, "in a text", ["note": .string("\"trace_id\":\"\(trace.traceID)\"")])

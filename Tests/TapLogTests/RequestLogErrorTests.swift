@@ -99,37 +99,33 @@ import TestSupport
     #expect(log.shutdown())
   }
 
-  @Test(.enabled(if: getuid() == 0, "only root makes the file of a device"))
-  func `refuses a disk`() throws {
-    let folder = try TemporaryFolder()
-    // A loop device that no file is attached to.
-    guard mknod(folder("disk"), S_IFBLK | 0o600, dev_t(7 << 8)) == 0 else { return }
-    #expect(
-      try refusal(.file(folder("disk"))).contains(
-        "it is a block device; choose a path where this process can append"))
-    #expect(try OpenDescriptors.on(folder("disk")).isEmpty)
+  /// Of a loop device that no file is attached to, and of a character device that does not exist.
+  private static func makeDevices(in folder: TemporaryFolder) -> Bool {
+    mknod(folder("disk"), S_IFBLK | 0o600, dev_t(7 << 8)) == 0
+      && mknod(folder("device"), S_IFCHR | 0o600, dev_t(0xFFF << 8)) == 0
   }
 
-  @Test(.enabled(if: getuid() == 0, "only root makes the file of a device"))
-  func `refuses a device that does not exist, unlike a FIFO whose reader may come`() throws {
+  private static let makesDevices = (try? TemporaryFolder()).map(makeDevices) == true
+
+  @Test(.enabled(if: makesDevices, "this process may not make the file of a device"))
+  func `refuses a disk and a device that does not exist, unlike a FIFO whose reader may come`() throws {
     let folder = try TemporaryFolder()
-    guard mknod(folder("device"), S_IFCHR | 0o600, dev_t(0xFFF << 8)) == 0 else { return }
-    #expect(
-      try refusal(.file(folder("device")))
-        == "cannot open the log file \"\(folder("device"))\": it is a device that is not there; choose another path"
-    )
-    #expect(mkfifo(folder("requests.fifo"), 0o600) == 0)
-    #expect(try RequestLog(to: .file(folder("requests.fifo"))).shutdown())
+    try #require(Self.makeDevices(in: folder) && mkfifo(folder("fifo"), 0o600) == 0)
+    let disk = try refusal(.file(folder("disk")))
+    #expect(disk.contains("it is a block device; choose a path where this process can append"))
+    #expect(try OpenDescriptors.on(folder("disk")).isEmpty)
+    let device = "\"\(folder("device"))\": it is a device that is not there; choose another path"
+    #expect(try refusal(.file(folder("device"))) == "cannot open the log file \(device)")
+    #expect(try RequestLog(to: .file(folder("fifo"))).shutdown())
   }
 
   @Test func `refuses a descriptor that is not open for writing`() throws {
-    #expect(
-      try refusal(.descriptor(-1))
-        == "cannot write the log to descriptor -1: Bad file descriptor; open it for writing, and keep it open"
-    )
     let reading = open("/dev/null", O_RDONLY)
     defer { close(reading) }
-    #expect(try refusal(.descriptor(reading)).contains("Bad file descriptor; open it for writing"))
+    let why = "Bad file descriptor; open it for writing, and keep it open"
+    let descriptors = [-1, reading]
+    let texts = try descriptors.map { try refusal(.descriptor($0)) }
+    #expect(texts == descriptors.map { "cannot write the log to descriptor \($0): \(why)" })
   }
 
   @Test func `a file is made with the permissions that are given, as far as they can be`() async {

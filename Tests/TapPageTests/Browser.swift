@@ -114,6 +114,11 @@ final class Browser: Sendable {
 
   func text(_ id: String) async throws -> String { try await evaluate("$('\(id)').innerText") }
 
+  func texts(_ ids: String...) async throws -> [String] {
+    try await evaluate("\(ids).map(id => $(id).innerText).join('\\n')")
+      .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+  }
+
   /// The text of each row of a table, its cells between bars, with plain spaces.
   func rows(_ id: String) async throws -> [String] {
     let rows = "[...$('\(id)').rows].map(row => [...row.cells].map(cell => cell.textContent).join('|'))"

@@ -63,7 +63,7 @@ struct PageContent: Sendable {
   ///   - choice: What its address says after `#`.
   func show(
     log: String? = nil, history text: String? = nil, choice: String = "",
-    _ body: (Browser, _ port: Int) async throws -> Void
+    _ body: (Browser) async throws -> Void
   ) async throws {
     var routes = [try EndpointRoute.metrics(of: registry), waits]
     routes += EndpointRoute.page(showsLog: log != nil, showsHistory: history != nil || text != nil)
@@ -76,12 +76,22 @@ struct PageContent: Sendable {
       // What an app serves where the page looks for the lines of its log.
       routes.append(EndpointRoute.immediate("/logs") { _ in EndpointResponse(body: Array(log.utf8)) })
     }
-    try await Self.serve(routes) { port in
+    try await Self.open(routes, choice: choice, body)
+  }
+
+  /// Opens the page of these routes.
+  ///
+  /// - Parameter isSound: Whether nothing goes wrong in it.
+  static func open(
+    _ routes: [EndpointRoute], choice: String = "", isSound: Bool = true,
+    _ body: (Browser) async throws -> Void
+  ) async throws {
+    try await serve(routes) { port in
       try await Browser.use { browser in
         try await browser.show(width: 1280)
         try await browser.open("http://127.0.0.1:\(port)/#\(choice)")
-        try await body(browser, port)
-        #expect(browser.complaints == [])
+        try await body(browser)
+        #expect(browser.complaints == [] || !isSound)
       }
     }
   }
@@ -114,11 +124,9 @@ struct PageContent: Sendable {
     }
   }
 
-  /// Serves routes, on a free port unless one is given, for as long as the test needs it.
-  static func serve(
-    _ routes: [EndpointRoute], port: Int = 0, _ body: (_ port: Int) async throws -> Void
-  ) async throws {
-    let endpoint = Endpoint(configuration: .init(address: .loopback(port: port)), routes: routes)
+  /// Serves routes on a free port for as long as the test needs it.
+  static func serve(_ routes: [EndpointRoute], _ body: (_ port: Int) async throws -> Void) async throws {
+    let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: routes)
     let port = try endpoint.start().port
     try await body(port)
     await endpoint.shutdown(within: .zero)

@@ -10,7 +10,7 @@ import TestSupport
       300, content.request(client: PageContent.hostile, host: "api.test"), 40, .response(statusCode: 503))
     content.record(5, content.request(host: PageContent.hostile), 1)
     content.serve(7, route: "/carts/{id}", 3)
-    try await content.show(choice: "minutes=10") { browser, _ in
+    try await content.show(choice: "minutes=10") { browser in
       for _ in 1...2 {
         #expect(
           try await browser.text("slowest-title") == "Requests, the slowest by p99 first, in these minutes")
@@ -45,29 +45,25 @@ import TestSupport
       }
     }
     let others = try [.metrics(of: content.registry)] + EndpointRoute.page(showsHistory: true)
-    try await PageContent.serve(others + routes) { port in
-      try await Browser.use { browser in
-        try await browser.show(width: 1280)
-        try await browser.open("http://127.0.0.1:\(port)/")
-        try await browser.wait(
-          "$('waits-title').checkVisibility() && $('waits-title').textContent === 'What hangs is unknown: /page/waits answers 503.'"
-        )
-        // Until then it does without.
-        #expect(try await browser.text("slowest-title").hasSuffix("since the start"))
-        #expect(try await browser.text("made-requests") == "10")
-        isBack.withLock { $0 = true }
-        try await browser.wait("$('slowest-title').textContent.endsWith('in these minutes')")
-        // A minute of scrapes would give that title too, and no request of before.
-        #expect(try await browser.rows("slowest").first?.contains("|payments|a|10|") == true)
-        try await browser.wait("!$('waits-title').checkVisibility()")
-      }
+    try await PageContent.open(others + routes, isSound: false) { browser in
+      try await browser.wait(
+        "$('waits-title').checkVisibility() && $('waits-title').textContent === 'What hangs is unknown: /page/waits answers 503.'"
+      )
+      // Until then it does without.
+      #expect(try await browser.text("slowest-title").hasSuffix("since the start"))
+      #expect(try await browser.text("made-requests") == "10")
+      isBack.withLock { $0 = true }
+      try await browser.wait("$('slowest-title').textContent.endsWith('in these minutes')")
+      // A minute of scrapes would give that title too, and no request of before.
+      #expect(try await browser.rows("slowest").first?.contains("|payments|a|10|") == true)
+      try await browser.wait("!$('waits-title').checkVisibility()")
     }
   }
 
   @Test func `fills a time in which it did not scrape`() async throws {
     let content = try PageContent(keepsHistory: true)
     content.record(10, content.request(), 40)
-    try await content.show { browser, _ in
+    try await content.show { browser in
       _ = try await browser.evaluate("$('numbers').open = true")
       try await browser.point(at: "#pause")
       content.record(10, content.request(), 40)
@@ -99,7 +95,7 @@ import TestSupport
           {"age_s": 2, "added": [[0, 1, 2]]}, {"age_s": 1, "added": [[0, 1, 3]]}],
         "slowest": [], "failed": []}
       """#
-    try await content.show(history: history) { browser, _ in
+    try await content.show(history: history) { browser in
       try await browser.point(at: "#pause")
       _ = try await browser.evaluate("($('numbers').open = true)")
       try await browser.wait("$('made-by-bucket').rows.length === 3")
@@ -119,22 +115,10 @@ import TestSupport
     }
   }
 
-  @Test func `says which numbers are estimates`() async throws {
-    let content = try PageContent()
-    content.record(1, content.request(client: "one", host: "a"), 80)
-    content.record(1, content.request(client: "slow", host: "b"), 12_000)
-    try await content.show { browser, _ in
-      let slowest = try await browser.rows("slowest").joined(separator: "\n")
-      // One request: its duration is known. Beyond the last bucket no number is.
-      #expect(slowest.contains("|one|a|1|0 %|0 %|80 ms|≈ 80 ms"))
-      #expect(slowest.contains("|slow|b|1|0 %|0 %|12 s|> 10 s"))
-    }
-  }
-
   @Test func `shows what the app serves beside what it calls`() async throws {
     let content = try PageContent(keepsHistory: true)
     content.record(3, content.request(), 40)
-    try await content.show { browser, _ in
+    try await content.show { browser in
       let shown = "[...all('[data-side=served]')].map(node => node.checkVisibility()).join()"
       try await browser.wait("$('numbers').open = true")
       #expect(try await browser.evaluate(shown) == "false,false,false")

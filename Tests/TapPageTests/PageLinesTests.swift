@@ -13,7 +13,7 @@ import TestSupport
       not JSON
 
       """
-    try await PageContent().show(log: log) { browser, _ in
+    try await PageContent().show(log: log) { browser in
       let lines = try await browser.rows("lines")
       #expect(
         lines == [
@@ -40,7 +40,7 @@ import TestSupport
     ) + line(5, "INFO", #""message":"Oat milk is out""#)
 
   @Test func `finds lines, and keeps the search in the address`() async throws {
-    try await PageContent().show(log: Self.log) { browser, _ in
+    try await PageContent().show(log: Self.log) { browser in
       let seconds = "[...$('lines').rows].map(row => row.cells[0].innerText.slice(6, 8)).join()"
       #expect(try await browser.evaluate(seconds) == "05,04,03,02,01")
       #expect(try await browser.text("found") == "5 of 5 lines, 09:30:01 to 09:30:05")
@@ -64,7 +64,7 @@ import TestSupport
   }
 
   @Test func `takes the filters of the page from its address, known to it or not`() async throws {
-    try await PageContent().show(log: Self.log, choice: "client=a&host=x") { browser, _ in
+    try await PageContent().show(log: Self.log, choice: "client=a&host=x") { browser in
       #expect(try await browser.text("found").hasPrefix("1 of 5 lines"))
       #expect(try await browser.evaluate("$('host').value") == "x")
       try await browser.click("#all")
@@ -88,24 +88,20 @@ import TestSupport
     let content = try PageContent()
     let routes =
       [try .metrics(of: content.registry), content.waits, logs] + EndpointRoute.page(showsLog: true)
-    try await PageContent.serve(routes) { port in
-      try await Browser.use { browser in
-        try await browser.open("http://127.0.0.1:\(port)/")
-        let count = "$('lines').rows.length"
-        #expect(try await browser.evaluate(count) == "3")
-        // A row that stays is the same element, so that a click or a selection outlasts what comes.
-        _ = try await browser.evaluate("$('lines').rows[0].id = 'before'")
-        last.withLock { $0 = 5 }
-        try await browser.wait("\(count) === 5 && $('before').rowIndex === 3")
-        try await browser.click("#pause")
-        #expect(try await browser.text("pause") == "Resume")
-        last.withLock { $0 = 9 }
-        try await browser.click("#pause")
-        try await browser.wait("\(count) === 9")
-        #expect(asked.withLock { $0.prefix(2) } == ["all", "3"])
-        #expect(asked.withLock { $0.contains("5") })
-        #expect(browser.complaints == [])
-      }
+    try await PageContent.open(routes) { browser in
+      let count = "$('lines').rows.length"
+      #expect(try await browser.evaluate(count) == "3")
+      // A row that stays is the same element, so that a click or a selection outlasts what comes.
+      _ = try await browser.evaluate("$('lines').rows[0].id = 'before'")
+      last.withLock { $0 = 5 }
+      try await browser.wait("\(count) === 5 && $('before').rowIndex === 3")
+      try await browser.click("#pause")
+      #expect(try await browser.text("pause") == "Resume")
+      last.withLock { $0 = 9 }
+      try await browser.click("#pause")
+      try await browser.wait("\(count) === 9")
+      #expect(asked.withLock { $0.prefix(2) } == ["all", "3"])
+      #expect(asked.withLock { $0.contains("5") })
     }
   }
 }

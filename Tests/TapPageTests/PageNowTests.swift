@@ -10,7 +10,7 @@ import TestSupport
     _ content: PageContent, log: String?, _ body: (Browser, _ first: Int) async throws -> Void
   ) async throws {
     // All that there is: a busy machine may take longer than a minute.
-    try await content.show(log: log, choice: "minutes=10") { browser, _ in
+    try await content.show(log: log, choice: "minutes=10") { browser in
       for (width, height, first) in screens {
         try await browser.show(width: width, height: height)
         try await browser.wait("innerWidth === \(width)")
@@ -35,12 +35,16 @@ import TestSupport
       #expect(seen.contains("5 requests answered with a 4xx|The last minutes|"))
       // Behind the page's own address, whose port may have these digits.
       #expect(!seen.drop { $0 != "|" }.contains("404"))
-      try await browser.point(at: "#refused-words")
-      try await browser.wait("$('refused').checkVisibility()")
-      try await browser.openDrawer(at: "#refused button")
-      #expect(try await browser.seen().contains("The server answered 404 Not Found."))
-      _ = try await browser.evaluate("$('refused-part').open = false")
+      try await Self.openRefused(browser)
     }
+  }
+
+  private static func openRefused(_ browser: Browser) async throws {
+    try await browser.point(at: "#refused-words")
+    try await browser.wait("$('refused').checkVisibility()")
+    try await browser.openDrawer(at: "#refused button")
+    #expect(try await browser.seen().contains("The server answered 404 Not Found."))
+    _ = try await browser.evaluate("$('refused-part').open = false")
   }
 
   @Test func `what fails comes first, and leads to its newest request`() async throws {
@@ -103,11 +107,7 @@ import TestSupport
         try await browser.press("Escape", code: 27)
         try await browser.wait("$('drawer').hidden")
       }
-      try await browser.point(at: "#refused-words")
-      try await browser.wait("$('refused').checkVisibility()")
-      try await browser.openDrawer(at: "#refused button")
-      #expect(try await browser.seen().contains("The server answered 404 Not Found."))
-      _ = try await browser.evaluate("$('refused-part').open = false")
+      try await Self.openRefused(browser)
     }
   }
 
@@ -235,7 +235,7 @@ import TestSupport
           {"age_s": 10, "added": [[0, 20, 0, 0, 0, 10], [2, 3, 10, 0, 0, 1], [3, 4, 0, 0, 0, 2]]}],
         "series": [\(series.joined(separator: ", "))], "slowest": [], "failed": []}
       """
-    try await PageContent().show(history: history, choice: "minutes=5") { browser, _ in
+    try await PageContent().show(history: history, choice: "minutes=5") { browser in
       try await browser.wait("$('wrong').rows.length === 3")
       #expect(
         try await browser.text("wrong-title")
@@ -267,7 +267,7 @@ import TestSupport
     content.record(1, content.request(), 4, .response(statusCode: 503))
     let line = PageContent.line(
       #""http.response.status_code":503,"error.type":"503","duration_s":0.004"#, host: "a")
-    try await content.show(log: line, choice: "minutes=10") { browser, _ in
+    try await content.show(log: line, choice: "minutes=10") { browser in
       try await browser.setTimeZone("Asia/Tokyo")
       try await browser.reload()
       try await browser.openDrawer(at: "#wrong button")
@@ -287,7 +287,7 @@ import TestSupport
         3_000, .failure(kind, statusCode: nil))
     }
     content.serve(1, route: "/cart", 3)
-    try await content.show(choice: "minutes=10") { browser, _ in
+    try await content.show(choice: "minutes=10") { browser in
       try await browser.show(width: 390, height: 844)
       try await browser.wait("!$('filters').open")
       // The filters and the pause: one row. No cell of a head stands alone.

@@ -25,7 +25,7 @@ import TestSupport
   }
 
   @Test func `opens a request in view, with its phases`() async throws {
-    try await PageContent().show(log: Self.log) { browser, _ in
+    try await PageContent().show(log: Self.log) { browser in
       #expect(try await !browser.holds(Self.isInView))
       // By a click anywhere in the line, however far down it is.
       _ = try await browser.evaluate("$('lines').rows[3].cells[4].click()")
@@ -95,7 +95,7 @@ import TestSupport
   }
 
   @Test func `shows a trace as the waterfall of its requests`() async throws {
-    try await PageContent().show(log: Self.log, choice: "trace=\(Self.trace)") { browser, _ in
+    try await PageContent().show(log: Self.log, choice: "trace=\(Self.trace)") { browser in
       try await browser.wait(Self.isInView)
       #expect(try await browser.text("drawer-title") == "Trace \(Self.trace)")
       let bars = try await browser.evaluate(Self.bars(".trace"))
@@ -127,7 +127,7 @@ import TestSupport
     let id = "%26limit=1\\\"><img src=x onerror=alert(1)>&"
     let line = #"{"timestamp":7,"trace_id":"\#(id)","message":{"a":1},"duration_s":"long","client.name":[1]}"#
     let lines = "[]\nnull\n{\"trace_id\":5}\n\(line)\n"
-    try await PageContent().show(log: lines) { browser, _ in
+    try await PageContent().show(log: lines) { browser in
       #expect(try await browser.evaluate("$('lines').rows.length") == "4")
       try await browser.click("#lines td:last-child button:not([hidden])")
       try await browser.wait("$('drawer-content').innerText.includes('holds no line of this trace')")
@@ -149,7 +149,7 @@ import TestSupport
       #"{"timestamp":"2026-11-21T09:30:00.100000Z","severity":"INFO","event":"app","trace_id":"\#(Self.trace)","span_id":"\#(trace.spanID)","message":"no stock"}"#
     // Of the same microsecond.
     let alsoSaid = said.replacing("no stock", with: "no cart")
-    try await content.show(log: "\(said)\n\(alsoSaid)\n", choice: "minutes=10") { browser, _ in
+    try await content.show(log: "\(said)\n\(alsoSaid)\n", choice: "minutes=10") { browser in
       for selector in ["#wrong tr:first-child button", "#wrong tr:last-child button", "#slowest button"] {
         _ = try await browser.evaluate(
           "document.querySelector('\(selector)').scrollIntoView({ block: 'center' })")
@@ -184,7 +184,7 @@ import TestSupport
       #"{"timestamp":"2025-11-21T09:30:00.123456Z","span_id":"\#(trace.spanID)","duration_s":0.02,"#
       + #""event":"http.client.request","http.request.method":"GET","url.full":"https://a.test/users/1"}"#
     let choice = "request=2025-11-21T09%3A30%3A00.123456Z+\(trace.spanID)"
-    try await content.show(log: line + "\n", choice: choice) { browser, _ in
+    try await content.show(log: line + "\n", choice: choice) { browser in
       let title = try await browser.text("drawer-title")
       let content = try await browser.text("drawer-content")
       #expect(title == "GET https://a.test/users/1" && content.contains("Its line"))
@@ -203,7 +203,7 @@ import TestSupport
     ].enumerated().map {
       #"{"timestamp":"2026-11-21T09:30:0\#($0).000000Z","trace_id":"\#(Self.trace)",\#($1)}"# + "\n"
     }
-    try await PageContent().show(log: log.joined(), choice: "trace=\(Self.trace)") { browser, _ in
+    try await PageContent().show(log: log.joined(), choice: "trace=\(Self.trace)") { browser in
       try await browser.wait(Self.isInView)
       let marks = try await browser.evaluate(
         "[...all('.trace .number')].map(node => node.textContent).join('|')")

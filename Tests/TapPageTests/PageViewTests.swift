@@ -24,7 +24,7 @@ import TestSupport
       {"timestamp":"2026-11-21T09:30:00.2Z","severity":"ERROR","event":"http.client.request","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","client.name":"a-client-of-a-rather-long-name","http.request.method":"GET","url.full":"https://service-1.of-a-rather-long-name.example.com/products/17/reviews/4","error.type":"connection_lost","duration_s":0.05}
       {"timestamp":"2026-11-21T09:30:00.3Z","severity":"INFO","event":"http.server.request","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","http.request.method":"GET","url.path":"/products/17","http.response.status_code":200,"duration_s":0.2}
       """
-    try await content.show(log: log + "\n") { browser, _ in
+    try await content.show(log: log + "\n") { browser in
       record()
       try await browser.waitForDrawing("made-rate")
       try await browser.wait("all('#phases li').length === 10")
@@ -97,7 +97,7 @@ import TestSupport
           phases: phases)
       }
     }
-    try await content.show { browser, _ in
+    try await content.show { browser in
       for round in 2...4 {
         for host in 0..<50 {
           content.record(10, content.request(host: "host-\(host).example.com"), 20, phases: phases)

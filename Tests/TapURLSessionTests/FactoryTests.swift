@@ -9,33 +9,22 @@ import TestSupport
     (configuration.protocolClasses ?? []).map { ObjectIdentifier($0) }
   }
 
-  @Test func `the original is left alone and the copy keeps its settings`() {
-    let original = URLSessionConfiguration.ephemeral
+  @Test func `a copy keeps the settings, and has one class for a name before the others`() {
+    let original = URLSessionConfiguration.ephemeral(with: MockProtocol.self)
     original.timeoutIntervalForRequest = 7
     original.httpAdditionalHeaders = ["X-App": "yes"]
     original.httpMaximumConnectionsPerHost = 3
     let classes = Self.names(original)
     let patched = tap.sessionConfiguration(from: original, client: "a")
-    #expect(patched !== original)
-    #expect(Self.names(original) == classes)
-    #expect(patched.timeoutIntervalForRequest == 7)
+    #expect(patched !== original && Self.names(original) == classes)
+    #expect(patched.timeoutIntervalForRequest == 7 && patched.httpMaximumConnectionsPerHost == 3)
     #expect(patched.httpAdditionalHeaders as? [String: String] == ["X-App": "yes"])
-    #expect(patched.httpMaximumConnectionsPerHost == 3)
     #expect(patched.urlCache === original.urlCache)
     #expect(patched.httpCookieStorage === original.httpCookieStorage)
-  }
-
-  @Test func `other classes stay in order behind the tap`() {
-    let original = URLSessionConfiguration.ephemeral(with: MockProtocol.self)
-    let patched = tap.sessionConfiguration(from: original, client: "a")
-    #expect(Array(Self.names(patched).dropFirst()) == Self.names(original))
-  }
-
-  @Test func `the same tap, name and classes share a class`() {
-    let first = tap.sessionConfiguration(from: .ephemeral, client: "same")
-    let second = tap.sessionConfiguration(from: .default, client: "same")
-    #expect(Self.names(first) == Self.names(second))
-    #expect(Self.names(first).first != Self.names(tap.sessionConfiguration(client: "other")).first)
+    #expect(Array(Self.names(patched).dropFirst()) == classes)
+    let first = Self.names(tap.sessionConfiguration(from: .ephemeral, client: "same"))
+    #expect(first == Self.names(tap.sessionConfiguration(from: .default, client: "same")))
+    #expect(first.first != Self.names(tap.sessionConfiguration(client: "other")).first)
   }
 
   @Test func `names of clients are bounded`() async throws {
@@ -43,11 +32,9 @@ import TestSupport
     for number in 0..<256 {
       _ = tap.sessionConfiguration(from: .ephemeral, client: "client \(number)")
     }
-    let beyond = tap.sessionConfiguration(from: .ephemeral, client: "one too many")
-    let known = tap.sessionConfiguration(from: .ephemeral, client: "client 255")
-    let call = AppCall(kind: .data, style: .async, request: URLRequest(url: origin.url()))
-    _ = try await call.run(beyond)
-    _ = try await call.run(known)
+    for client in ["one too many", "client 255"] {
+      _ = try await tap.session(client: client).data(from: origin.url())
+    }
     tap.flush()
     #expect(observer.ended.map(\.request.client) == ["_OTHER", "client 255"])
   }
@@ -78,10 +65,8 @@ import TestSupport
     let origin = try Origin { _ in [.response(body: [7])] }
     let original = URLSessionConfiguration.ephemeral
     original.protocolClasses = []
-    let call = AppCall(kind: .data, style: .async, request: URLRequest(url: origin.url()))
-    let transcript = try await call.run(tap.sessionConfiguration(from: original, client: "a"))
-    #expect(transcript.body == [7])
+    let (body, _) = try await tap.session(original).data(from: origin.url())
     tap.flush()
-    #expect(observer.ended.count == 1)
+    #expect(Array(body) == [7] && observer.ended.count == 1)
   }
 }

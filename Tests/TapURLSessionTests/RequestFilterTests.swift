@@ -72,15 +72,11 @@ import TestSupport
   func `the endpoint of the app itself is never recorded`(host: String) async throws {
     let (tap, observer) = URLSessionTap.observed()
     let (closed, other) = (try ClosedPort(), try ClosedPort())
-    tap.exclude(OwnEndpoint(host: "127.0.0.1", port: closed.port))
     let session = tap.session(client: "a")
-    _ = try? await session.data(from: #require(URL(string: "http://\(host):\(closed.port)/metrics")))
-    tap.flush()
-    #expect(observer.started.isEmpty)
-    tap.exclude(nil)
-    _ = try? await session.data(from: #require(URL(string: "http://\(host):\(closed.port)/metrics")))
-    tap.exclude(OwnEndpoint(host: "127.0.0.1", port: closed.port))
-    _ = try? await session.data(from: #require(URL(string: "http://\(host):\(other.port)/metrics")))
+    for (excluded, port) in [(closed.port, closed.port), (nil, closed.port), (closed.port, other.port)] {
+      tap.exclude(excluded.map { OwnEndpoint(host: "127.0.0.1", port: $0) })
+      _ = try? await session.data(from: #require(URL(string: "http://\(host):\(port)/metrics")))
+    }
     tap.flush()
     #expect(observer.started.map(\.serverPort) == [closed.port, other.port])
   }
@@ -94,7 +90,7 @@ import TestSupport
       let names = ["http_proxy", "all_proxy", "ALL_PROXY", "HTTP_PROXY"]
       for name in names { unsetenv(name) }
       for name in names {
-        let context = TapContext(clients: [TapContext.Client(tap: tap, name: "")], loaders: [])
+        let context = TapContext.of([tap])
         setenv(name, "http://127.0.0.1:1", 1)
         #expect(context.accept(TaskRequest(own), in: nil) == nil)
         unsetenv(name)
@@ -103,40 +99,34 @@ import TestSupport
     }
   }
 
-  /// Addresses as libcurl takes them, and names of this machine.
-  static let loopback = [
-    "127.0.0.1", "localhost", "LOCALHOST", "localhost.", "app.localhost", "127.1.2.3", "127.1", "0x7f000001",
-    "2130706433", "0.0.0.0", "0", "::1", "::", "::ffff:127.0.0.1", "::ffff:7f00:1", hostName, hostName + ".",
-  ]
-  static let others = [
-    "", "example.com", "localhost.example.com", "127.0.0.1.example.com", "192.0.2.1", "::2", "127.0.0.1\0b",
-  ]
-
-  @Test(arguments: [
-    ("127.0.0.1", loopback, others + ["10.1.2.3"]), ("0.0.0.0", loopback, others), ("::", loopback, others),
-    ("fd00::1", ["fd00::1", "FD00:0::1", hostName], others + ["fd00::2", "::1", "127.0.0.1"]),
-    (
-      "10.1.2.3", ["10.1.2.3", "10.66051", "::ffff:10.1.2.3", hostName],
-      others + ["127.0.0.1", "::1", "localhost"]
-    ),
-    ("fe80::1%lo", [hostName], others + ["::1"]),
-  ])
-  func `the endpoint is known by its addresses and the names of the machine`(
-    host: String, own: [String], others: [String]
-  ) {
-    let endpoint = OwnEndpoint(host: host, port: 1)
-    for name in own { #expect(endpoint.isNamed(by: name), "\(name)") }
-    for name in others { #expect(!endpoint.isNamed(by: name), "\(name)") }
-  }
-
-  @Test(arguments: ["0.0.0.0", "::"])
-  func `an endpoint at every address is known by each`(host: String) {
+  @Test func `the endpoint is known by its addresses and the names of the machine`() {
     let addresses = Host.current().addresses.filter { !$0.contains("%") }
     #expect(!addresses.isEmpty)
-    for address in addresses { #expect(OwnEndpoint(host: host, port: 1).isNamed(by: address), "\(address)") }
+    let hostName = ProcessInfo.processInfo.hostName
+    // Addresses as libcurl takes them, and names of this machine.
+    let loopback = [
+      "127.0.0.1", "localhost", "LOCALHOST", "localhost.", "app.localhost", "127.1.2.3", "127.1",
+      "0x7f000001",
+      "2130706433", "0.0.0.0", "0", "::1", "::", "::ffff:127.0.0.1", "::ffff:7f00:1", hostName,
+      hostName + ".",
+    ]
+    let foreign = [
+      "", "example.com", "localhost.example.com", "127.0.0.1.example.com", "192.0.2.1", "::2", "127.0.0.1\0b",
+    ]
+    let rows: [(host: String, own: [String], others: [String])] = [
+      ("127.0.0.1", loopback, ["10.1.2.3"]), ("0.0.0.0", loopback + addresses, []),
+      ("::", loopback + addresses, []),
+      ("fd00::1", ["fd00::1", "FD00:0::1", hostName], ["fd00::2", "::1", "127.0.0.1"]),
+      (
+        "10.1.2.3", ["10.1.2.3", "10.66051", "::ffff:10.1.2.3", hostName], ["127.0.0.1", "::1", "localhost"]
+      ), ("fe80::1%lo", [hostName], ["::1"]),
+    ]
+    for row in rows {
+      let endpoint = OwnEndpoint(host: row.host, port: 1)
+      let known = (row.own + row.others + foreign).filter { endpoint.isNamed(by: $0) }
+      expectEqual(known, row.own, "\(row.host)")
+    }
   }
-
-  static let hostName = ProcessInfo.processInfo.hostName
 
   /// A request that the tap does not see may hold a connection that another one waits for, if it takes one.
   @Test(arguments: [

@@ -54,45 +54,33 @@ import TestSupport
     #expect(clients == [["first", "first"], ["second", "second"], ["third", "third"]])
   }
 
-  @Test func `each tap's filter decides for that tap`() async throws {
+  @Test func `each tap has its own filter, and headers if it asks for them`() async throws {
     let options = with(RequestConfiguration()) { $0.filter = { $0.path.hasPrefix("/chosen") } }
-    let choosy = URLSessionTap(observers: [observers[0]], options: options)
-    let origin = try Origin { _ in [.response()] }
-    let patched = taps[1].sessionConfiguration(
-      from: choosy.sessionConfiguration(from: .ephemeral, client: "choosy"), client: "all")
-    let session = URLSession(configuration: patched)
-    for path in ["/chosen", "/other"] { _ = try await session.data(from: origin.url(path)) }
-    session.finishTasksAndInvalidate()
-    choosy.flush()
-    #expect(clients.map(\.count) == [1, 2, 0])
-  }
-
-  @Test func `each tap has headers if it asks for them`() async throws {
-    let configuration = with(URLSessionTap.Configuration()) { $0.collectsHeaders = true }
-    let curious = URLSessionTap(observers: [observers[0]], configuration: configuration)
+    let curious = with(URLSessionTap.Configuration()) { $0.collectsHeaders = true }
+    let choosy = URLSessionTap(observers: [observers[0]], options: options, configuration: curious)
     let origin = try Origin { _ in [.response(headers: [("X-Answer", "b")])] }
-    let patched = taps[1].sessionConfiguration(
-      from: curious.sessionConfiguration(from: .ephemeral, client: "curious"), client: "other")
-    let session = URLSession(configuration: patched)
-    let request = with(URLRequest(url: origin.url())) { $0.setValue("a", forHTTPHeaderField: "X-Question") }
+    let session = taps[1].session(
+      client: "all", choosy.sessionConfiguration(from: .ephemeral, client: "choosy"))
     // Also where libcurl has been right often enough, and Foundation's response need not be compared.
-    for _ in 0..<20 { _ = try await session.data(for: request) }
-    session.finishTasksAndInvalidate()
-    for tap in [curious, taps[1]] { tap.flush() }
-    for (observer, expected) in zip(observers, [("a", "b"), (nil, nil)] as [(String?, String?)]) {
-      #expect(observer.ended.count == 20)
-      #expect(observer.ended.allSatisfy { $0.request.headers["X-Question"] == expected.0 })
-      #expect(observer.ended.allSatisfy { $0.responseHeaders["X-Answer"] == expected.1 })
+    for path in (0..<20).flatMap({ _ in ["/chosen", "/other"] }) {
+      let request = with(URLRequest(url: origin.url(path))) {
+        $0.setValue("a", forHTTPHeaderField: "X-Question")
+      }
+      _ = try await session.data(for: request)
     }
+    session.finishTasksAndInvalidate()
+    for tap in [choosy, taps[1]] { tap.flush() }
+    let seen = observers.map { observer in
+      observer.ended.map { [$0.request.headers["X-Question"], $0.responseHeaders["X-Answer"]] }
+    }
+    #expect(seen == [Array(repeating: ["a", "b"], count: 20), Array(repeating: [nil, nil], count: 40), []])
   }
 
   @Test func `what is read of transfers is what each tap of them reads`() {
     let configuration = with(URLSessionTap.Configuration()) { $0.curl = nil }
     let blind = URLSessionTap(observers: [], configuration: configuration)
-    func reads(_ taps: [URLSessionTap]) -> Bool {
-      TapContext(clients: taps.map { TapContext.Client(tap: $0, name: "") }, loaders: []).curl != nil
-    }
-    #expect(reads(taps) && !reads([taps[0], blind]) && !reads([blind, taps[0]]))
+    let reads = [taps, [taps[0], blind], [blind, taps[0]]].map { TapContext.of($0).curl != nil }
+    #expect(reads == [true, false, false])
   }
 
   /// Of a session that has made tasks, some may be active.
@@ -110,9 +98,8 @@ import TestSupport
 
   @Test func `a tap that has stopped leaves the others, and patches no more`() async throws {
     let origin = try Origin { _ in [.response()] }
-    let both = taps[1].sessionConfiguration(
-      from: taps[0].sessionConfiguration(from: .ephemeral, client: "a"), client: "b")
-    let session = URLSession(configuration: both)
+    let session = taps[1].session(
+      client: "b", taps[0].sessionConfiguration(from: .ephemeral, client: "a"))
     defer { session.finishTasksAndInvalidate() }
     taps[0].stop()
     _ = try await session.data(from: origin.url())
@@ -124,19 +111,15 @@ import TestSupport
 
   /// As when a tap stops while another one patches a configuration of its.
   @Test func `a class that is made when a tap has stopped does not stand for it`() throws {
-    let context = TapContext(
-      clients: taps.prefix(2).map { TapContext.Client(tap: $0, name: "") }, loaders: [])
+    let context = TapContext.of(taps)
     taps[0].stop()
     let made = try #require(ProtocolClasses.context(of: ProtocolClasses.metricsClass(for: context)))
-    #expect(made.clients.map { ObjectIdentifier($0.tap) } == [ObjectIdentifier(taps[1])])
+    #expect(made.clients.map { ObjectIdentifier($0.tap) } == taps.dropFirst().map { ObjectIdentifier($0) })
   }
 
   /// It may hold a connection for longer than one of the taps lives.
   @Test func `the others still know of a request that was left out before`() throws {
-    func context() -> TapContext {
-      TapContext(clients: taps.prefix(2).map { TapContext.Client(tap: $0, name: "") }, loaders: [])
-    }
-    let (unused, used) = (context(), context())
+    let (unused, used) = (TapContext.of(taps), TapContext.of(taps))
     let socket = URLRequest(url: try #require(URL(string: "ws://other.test/")))
     #expect(used.accept(TaskRequest(socket), in: nil) == nil)
     #expect([unused, used].map { $0.without(taps[0]).seesAllRequests } == [true, false])

@@ -9,11 +9,6 @@ struct EmittedMetrics {
   /// The families that have a bound, whether or not a series of them has occurred: all those of requests.
   private(set) var bounded: Set<String> = []
 
-  private struct SilentObserver: RequestObserver {
-    func requestStarted(_ request: RequestDescription) {}
-    func requestEnded(_ observation: RequestObservation) {}
-  }
-
   /// Holds up the first gathering after its registration until the gate is open.
   private final class StuckCollector: Collector {
     let end = Gate()
@@ -37,7 +32,7 @@ struct EmittedMetrics {
     endpoint.limits.answerTimeout = .milliseconds(100)
     var configuration = Tap.Configuration(environment: ["OTEL_SERVICE_NAME": "shop"])
     configuration.log = .file(folder("requests.jsonl"))
-    configuration.observers = [SilentObserver()]
+    configuration.observers = [CallingObserver()]
     configuration.endpoint = endpoint
     let tap = try Tap.start(configuration)
     let port = try #require(tap.address?.port)

@@ -62,8 +62,8 @@ private struct EventPolls {
   var socketsOfDispatch: [Int] = []
 
   init() throws {
-    let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int($0) }
-    let polls = open.filter { Self.target($0) == "anon_inode:[eventpoll]" }
+    let polls = try OpenDescriptors.on("anon_inode:[eventpoll]").map { Int($0) }
+    let open = Set(try OpenDescriptors.on { $0.hasPrefix("socket:") }.map { Int($0) })
     var watched: [Int: [(descriptor: Int, events: Int)]] = [:]
     for poll in polls {
       let info = try String(contentsOfFile: "/proc/self/fdinfo/\(poll)", encoding: .utf8)
@@ -76,12 +76,8 @@ private struct EventPolls {
     let nested = Set(watched.values.joined().map(\.descriptor)).intersection(polls)
     instances = Array(nested)
     for (poll, entries) in watched {
-      let entries = entries.filter { Self.target($0.descriptor)?.hasPrefix("socket:") == true }
+      let entries = entries.filter { open.contains($0.descriptor) }
       if nested.contains(poll) { sockets += entries } else { socketsOfDispatch += entries.map(\.descriptor) }
     }
-  }
-
-  private static func target(_ descriptor: Int) -> String? {
-    try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
   }
 }

@@ -96,7 +96,6 @@ import TestSupport
     try await Self.withStuck(limits: limits) { stuck, port in
       var overdue = 0.0
       for _ in 0..<3 {
-
         for client in try await stuck.hang(1, port) + stuck.hang(1, port) {
           if byDeadline {
             #expect(await client.receive(until: "took too long\n").hasPrefix("HTTP/1.1 503 "))
@@ -107,6 +106,11 @@ import TestSupport
         }
         try await stuck.wait(untilOverdue: overdue)
       }
+      // What ends late does not make room again.
+      stuck.release()
+      let clients = try await stuck.hang(2, port)
+      #expect(try await RawClient.status("/stuck", port: port) == "503")
+      withExtendedLifetime(clients) {}
     }
   }
 
@@ -129,18 +133,6 @@ import TestSupport
       try await stuck.wait(untilOverdue: 1)
       #expect(await other.receive(until: "fine\n").hasSuffix("fine\n"))
       withExtendedLifetime(try await stuck.hang(1, port)) {}
-    }
-  }
-
-  /// What ends late must not make room twice.
-  @Test func `a handler that ends late makes no room`() async throws {
-    try await Self.withStuck(limits: Self.inFlight(2)) { stuck, port in
-      for client in try await stuck.hang(2, port) { client.reset() }
-      try await stuck.wait(untilOverdue: 2)
-      stuck.release()
-      let clients = try await stuck.hang(2, port)
-      #expect(try await RawClient.status("/stuck", port: port) == "503")
-      withExtendedLifetime(clients) {}
     }
   }
 
@@ -172,14 +164,12 @@ import TestSupport
         for client in try await stuck.hang(1, port) { client.reset() }
         try await stuck.wait(untilOverdue: Double(number))
       }
-      let text = """
-        # HELP session_tap_overdue_handlers Handlers of routes that run although their request is over: \
-        its deadline has passed, or its client is gone.
-        # TYPE session_tap_overdue_handlers gauge
-        session_tap_overdue_handlers{path="/stuck"} 8
-
-        """
-      #expect(stuck.registry.exposition(in: .text, names: ["session_tap_overdue_handlers"]).text == text)
+      let lines = [
+        "# HELP session_tap_overdue_handlers Handlers of routes that run although their request is over: "
+          + "its deadline has passed, or its client is gone.",
+        "# TYPE session_tap_overdue_handlers gauge", #"session_tap_overdue_handlers{path="/stuck"} 8"#,
+      ]
+      #expect(stuck.registry.lines == lines)
       for _ in 0..<20 {
         let answer = try await RawClient.get("/stuck", port: port)
         #expect(

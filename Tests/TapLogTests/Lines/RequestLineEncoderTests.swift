@@ -36,6 +36,8 @@ import TestSupport
     var none = RequestObservation.bare()
     (none.requestBodySize, none.responseBodySize) = (.min, -1)
     (none.resendCount, none.retransmittedSegments) = (0, 0)
+    var reused = RequestObservation.bare()
+    (reused.isConnectionReused, reused.resendCount) = (true, 20)
     let expected = #"""
       {"timestamp":"2026-11-21T09:30:00.123456Z","severity":"ERROR","event":"http.client.request",\#
       "client.name":"payments","http.request.method":"_OTHER","http.request.method_original":"BREW",\#
@@ -66,21 +68,17 @@ import TestSupport
       {"timestamp":"1970-01-01T00:00:00.000000Z","severity":"INFO","event":"http.client.request",\#
       "client.name":"c","http.request.method":"GET","http.response.status_code":200,"duration_s":0,\#
       "outcome":"ok","service.name":"shop"}
+      {"timestamp":"1970-01-01T00:00:00.000000Z","severity":"INFO","event":"http.client.request",\#
+      "client.name":"c","http.request.method":"GET","http.response.status_code":200,"duration_s":0,\#
+      "connection.reused":true,"http.request.resend_count":20,"outcome":"ok","service.name":"shop"}
       """#
-    let written = try [whole, .example, inbound, none].map { observation in
+    let written = try [whole, .example, inbound, none, reused].map { observation in
       try line(of: observation) {
         allowHeaders(&$0)
         $0.fields = ["service.name": "shop"]
       }
     }
     #expect(written == expected.split(separator: "\n").map(String.init))
-  }
-
-  @Test func `has the connection's reuse either way, and how often the request was sent again`() throws {
-    var observation = RequestObservation.bare()
-    (observation.isConnectionReused, observation.resendCount) = (true, 20)
-    let line = try line(of: observation)
-    #expect(line.hasSuffix(#""connection.reused":true,"http.request.resend_count":20,"outcome":"ok"}"#))
   }
 
   /// A 4xx of a request that was served is its caller's error.

@@ -80,11 +80,9 @@ import TestSupport
       ("https://a/s3cret/x", "https://a/REDACTED"),
     ]
     #expect(rows.map { redactor.redact($0.0) } == rows.map(\.1))
-  }
-
-  @Test func `adds no path where there is none, whatever the templates`() {
-    let redactor = URLRedactor(allowedPaths: ["/users/{id}"])
-    #expect(redactor.redact("https://a?k=s3cret") == "https://a?k=REDACTED")
+    // None is added where there is none, whatever the templates.
+    let other = URLRedactor(allowedPaths: ["/users/{id}"])
+    #expect(other.redact("https://a?k=s3cret") == "https://a?k=REDACTED")
   }
 
   @Test(arguments: 0...40)

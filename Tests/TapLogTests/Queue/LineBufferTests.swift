@@ -56,6 +56,13 @@ import TestSupport
     buffer.removeFirst()
     #expect(buffer.firstLength == 3 && buffer.byteCount == 8 && !buffer.isFirstTorn)
     #expect(buffer.text == "bbbccccc")
+    // Also of the last one: what comes next is whole.
+    buffer = LineBuffer("aaaa")
+    _ = buffer.take(2)
+    #expect(buffer.isFirstTorn)
+    buffer.removeFirst()
+    buffer.append("b")
+    #expect(buffer.text == "b" && !buffer.isFirstTorn)
   }
 
   @Test func `what has been taken leaves no memory behind`() async {

@@ -17,52 +17,37 @@ import TestSupport
     private func note(_ call: String) { all.withLock { $0.append(call) } }
 
     func urlProtocol(
-      _ sender: URLProtocol, didReceive response: URLResponse,
-      cacheStoragePolicy policy: URLCache.StoragePolicy
+      _: URLProtocol, didReceive _: URLResponse, cacheStoragePolicy _: URLCache.StoragePolicy
     ) { note("response") }
-
-    func urlProtocol(_ sender: URLProtocol, didLoad data: Data) { note("data \(data.count)") }
-
-    func urlProtocolDidFinishLoading(_ sender: URLProtocol) { note("finish of \(ended())") }
-
-    func urlProtocol(_ sender: URLProtocol, didFailWithError error: any Error) {
-      note("failure of \(ended())")
+    func urlProtocol(_: URLProtocol, didLoad data: Data) { note("data \(data.count)") }
+    func urlProtocolDidFinishLoading(_: URLProtocol) { note("finish of \(ended())") }
+    func urlProtocol(_: URLProtocol, didFailWithError _: any Error) { note("failure of \(ended())") }
+    func urlProtocol(_: URLProtocol, wasRedirectedTo _: URLRequest, redirectResponse _: URLResponse) {
+      note("redirect")
     }
-
-    func urlProtocol(
-      _ sender: URLProtocol, wasRedirectedTo request: URLRequest, redirectResponse: URLResponse
-    ) { note("redirect") }
-
-    func urlProtocol(_ sender: URLProtocol, cachedResponseIsValid cachedResponse: CachedURLResponse) {
-      note("cache")
-    }
-
-    func urlProtocol(_ sender: URLProtocol, didReceive challenge: URLAuthenticationChallenge) {
-      note("challenge")
-    }
-
-    func urlProtocol(_ sender: URLProtocol, didCancel challenge: URLAuthenticationChallenge) {
-      note("no challenge")
-    }
+    func urlProtocol(_: URLProtocol, cachedResponseIsValid _: CachedURLResponse) { note("cache") }
+    func urlProtocol(_: URLProtocol, didReceive _: URLAuthenticationChallenge) { note("challenge") }
+    func urlProtocol(_: URLProtocol, didCancel _: URLAuthenticationChallenge) { note("no challenge") }
   }
 
   private final class ChallengeSender: NSObject, URLAuthenticationChallengeSender {
-    func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {}
-    func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {}
-    func cancel(_ challenge: URLAuthenticationChallenge) {}
-    func performDefaultHandling(for challenge: URLAuthenticationChallenge) {}
-    func rejectProtectionSpaceAndContinue(with challenge: URLAuthenticationChallenge) {}
+    func use(_: URLCredential, for _: URLAuthenticationChallenge) {}
+    func continueWithoutCredential(for _: URLAuthenticationChallenge) {}
+    func cancel(_: URLAuthenticationChallenge) {}
+    func performDefaultHandling(for _: URLAuthenticationChallenge) {}
+    func rejectProtectionSpaceAndContinue(with _: URLAuthenticationChallenge) {}
   }
 
   /// Answers nothing, and fails when it is stopped if a test says so.
   private final class SilentProtocol: MockProtocol {
-    private(set) var stops = 0
+    /// How often a request was stopped.
+    static let stops = Mutex<[URL: Int]>([:])
     var failsAtStop = false
 
     override func startLoading() {}
 
     override func stopLoading() {
-      stops += 1
+      if let url = request.url { Self.stops.withLock { $0[url, default: 0] += 1 } }
       if failsAtStop { client?.urlProtocol(self, didFailWithError: URLError(.networkConnectionLost)) }
     }
   }
@@ -80,23 +65,46 @@ import TestSupport
       tap.flush()
       return observer.ended.count
     }
-    let url = try #require(URL(string: "http://mock.test/"))
+    let url = try #require(URL(string: "http://mock.test/\(UUID())"))
     request = URLRequest(url: url)
     response = try #require(
       HTTPURLResponse(url: url, statusCode: 203, httpVersion: nil, headerFields: [:]))
   }
 
   private func relay(in context: TapContext? = nil) -> ClientRelay {
-    let context = context ?? TapContext(clients: [TapContext.Client(tap: tap, name: "test")], loaders: [])
-    return ClientRelay(to: client, TaskRequest(request), in: nil, context: context)
+    ClientRelay(to: client, TaskRequest(request), in: nil, context: context ?? .of([tap]))
   }
 
-  private func session() -> URLSession {
-    let configuration = with(URLSessionConfiguration.ephemeral) { $0.httpMaximumConnectionsPerHost = 1 }
-    return URLSession(configuration: configuration)
+  private var stops: Int {
+    SilentProtocol.stops.withLock { $0[request.url ?? URL(fileURLWithPath: "")] ?? 0 }
   }
 
-  /// An end has been recorded when Foundation learns of it.
+  /// A task of a session with one connection, which is not resumed. If a test does, it reaches no network.
+  private func withTask(_ body: (URLSessionTask) async throws -> Void) async rethrows {
+    let base = with(URLSessionConfiguration.ephemeral(with: SilentProtocol.self)) {
+      $0.httpMaximumConnectionsPerHost = 1
+    }
+    let session = URLSession(configuration: base)
+    defer { session.invalidateAndCancel() }
+    try await body(session.dataTask(with: request))
+  }
+
+  /// A tapped protocol of a task, before a loader of the app's own.
+  private func tapped(_ task: URLSessionTask, before loader: AnyClass) throws -> URLProtocol {
+    let configuration = tap.sessionConfiguration(from: .ephemeral(with: loader), client: "test")
+    let metricsClass = try #require(configuration.protocolClasses?.first as? URLProtocol.Type)
+    return metricsClass.init(task: task, cachedResponse: nil, client: client)
+  }
+
+  /// Whether a transfer of that session would have a connection now.
+  private static func hasRoom(_ context: TapContext) -> Bool {
+    let now = Instant.now
+    context.count.enter(limit: 1, at: now)
+    return context.count.leave(at: now, since: now)
+  }
+
+  /// An end has been recorded when Foundation learns of it. Foundation's native loader reports more when its
+  /// task is cancelled at that moment, and Foundation's client ends the process if it hears of it.
   @Test func `what a loader tells goes on to Foundation and counts, up to its end`() {
     let relay = relay()
     let space = URLProtectionSpace(
@@ -126,6 +134,20 @@ import TestSupport
     #expect(observer.ended.map(\.responseBodySize) == [5] && observer.ended.map(\.isFromCache) == [true])
   }
 
+  @Test func `what a loader tells after a failure is dropped, and the request has ended once`() {
+    let relay = relay()
+    let loader = MockProtocol(request: request, cachedResponse: nil, client: relay)
+    relay.start(loader)
+    for code in [URLError.Code.networkConnectionLost, .cancelled] {
+      relay.urlProtocol(loader, didFailWithError: URLError(code))
+      relay.urlProtocol(loader, didLoad: Data([1]))
+      relay.urlProtocolDidFinishLoading(loader)
+    }
+    tap.flush()
+    #expect(client.calls == ["failure of 1"])
+    #expect(observer.ended.map(\.end) == [.failure(.connectionLost, statusCode: nil)])
+  }
+
   @Test func `how far an app's own loader has come is known by what it tells`() throws {
     let relay = relay()
     let loader = MockProtocol(request: request, cachedResponse: nil, client: relay)
@@ -146,73 +168,47 @@ import TestSupport
     withExtendedLifetime(relay) {}
   }
 
-  @Test func `a cancel is recorded, and stops an app's own loader, which may still report`() {
-    let relay = relay()
-    let loader = SilentProtocol(request: request, cachedResponse: nil, client: relay)
-    loader.failsAtStop = true
-    relay.start(loader)
-    relay.cancel(loader)
-    #expect(loader.stops == 1 && client.calls == ["failure of 1"])
-    #expect(observer.ended.map(\.end) == [.cancelled])
-  }
-
-  @Test func `a suspension stops an app's own loader, and ends nothing`() {
+  @Test func `a suspension and a cancel stop an app's own loader, which may still report`() {
     let relay = relay()
     let loader = SilentProtocol(request: request, cachedResponse: nil, client: relay)
     relay.start(loader)
     relay.suspend(loader)
-    #expect(loader.stops == 1 && relay.progress.progress.wait == nil)
+    #expect(stops == 1 && relay.progress.progress.wait == nil)
     relay.start(loader)
     #expect(relay.progress.progress.wait == .response)
     tap.flush()
     #expect(observer.started.count == 1 && observer.ended.isEmpty)
-    withExtendedLifetime(relay) {}
+    loader.failsAtStop = true
+    relay.cancel(loader)
+    #expect(stops == 2 && client.calls == ["failure of 1"])
+    #expect(observer.ended.map(\.end) == [.cancelled])
   }
 
   /// Foundation's client ends the process if it is told of a second end.
-  @Test func `a protocol has no client any more when its loader has reported the end`() throws {
-    let configuration = tap.sessionConfiguration(from: .ephemeral(with: MockProtocol.self), client: "test")
-    let metricsClass = try #require(configuration.protocolClasses?.first as? URLProtocol.Type)
-    let session = session()
-    defer { session.invalidateAndCancel() }
-    let task = session.dataTask(with: request)
-    let whole = metricsClass.init(task: task, cachedResponse: nil, client: client)
-    #expect((whole.client as? Client) === client)
-    whole.startLoading()
-    #expect(whole.client == nil)
-    #expect(client.calls == ["response", "data \(MockProtocol.body.count)", "finish of 1"])
-  }
-
-  /// Of the one test that cannot get at its loader.
-  private final class CountedProtocol: MockProtocol {
-    static let stops = Atomic<Int>(0)
-
-    override func startLoading() {}
-
-    override func stopLoading() { Self.stops.add(1, ordering: .relaxed) }
+  @Test func `a protocol has no client any more when its loader has reported the end`() async throws {
+    try await withTask { task in
+      let whole = try tapped(task, before: MockProtocol.self)
+      #expect((whole.client as? Client) === client)
+      whole.startLoading()
+      #expect(whole.client == nil)
+      #expect(client.calls == ["response", "data \(MockProtocol.body.count)", "finish of 1"])
+    }
   }
 
   /// As where the task runs again before its suspension has come to the loader.
-  @Test func `a stop is passed on, whether the task is suspended or runs`() throws {
-    let configuration = URLSessionConfiguration.ephemeral(with: CountedProtocol.self)
-    let tapped = tap.sessionConfiguration(from: configuration, client: "test")
-    let metricsClass = try #require(tapped.protocolClasses?.first as? URLProtocol.Type)
-    let session = URLSession(configuration: configuration)
-    defer { session.invalidateAndCancel() }
-    let task = session.dataTask(with: request)
-    let whole = metricsClass.init(task: task, cachedResponse: nil, client: client)
-    whole.startLoading()
-    whole.stopLoading()
-    #expect(CountedProtocol.stops.load(ordering: .relaxed) == 1)
-    #expect(tap.recorder.activeRequests().map(\.wait) == [nil])
-    task.resume()
-    try #require(task.state == .running)
-    whole.stopLoading()
-    #expect(CountedProtocol.stops.load(ordering: .relaxed) == 2)
-    #expect(client.calls.isEmpty)
-    tap.flush()
-    #expect(observer.ended.isEmpty)
-    withExtendedLifetime(whole) {}
+  @Test func `a stop is passed on, whether the task is suspended or runs`() async throws {
+    try await withTask { task in
+      let whole = try tapped(task, before: SilentProtocol.self)
+      whole.startLoading()
+      whole.stopLoading()
+      #expect(stops == 1 && tap.recorder.activeRequests().map(\.wait) == [nil])
+      task.resume()
+      try #require(task.state == .running)
+      whole.stopLoading()
+      tap.flush()
+      #expect(stops == 2 && client.calls.isEmpty && observer.ended.isEmpty)
+      withExtendedLifetime(whole) {}
+    }
   }
 
   @Test func `each tap hears of a witness that is not believed any more`() {
@@ -223,41 +219,51 @@ import TestSupport
       }
       return URLSessionTap(observers: [], configuration: configuration)
     }
-    let clients = taps.map { TapContext.Client(tap: $0, name: "test") }
-    relay(in: TapContext(clients: clients, loaders: [])).report("why")
+    relay(in: .of(taps)).report("why")
     #expect(names.state == ["one: why", "other: why"])
   }
 
   /// After a fiftieth of the time that has passed: much later, the request would be as much longer.
   @Test func `the end of a task with a challenge is soon seen`() async throws {
-    let (relay, session) = (relay(), session())
-    defer { session.invalidateAndCancel() }
-    let task = session.dataTask(with: request)
-    relay.start(MockProtocol(request: request, cachedResponse: nil, client: relay))
-    let start = Instant(nanoseconds: Instant.now.nanoseconds - 5_000_000_000)
-    relay.watch(task, since: start)
-    task.cancel()
-    try await Poll.until(seconds: 60, "the end") { !observer.ended.isEmpty }
-    #expect(observer.ended.map(\.end) == [.cancelled])
+    try await withTask { task in
+      let relay = relay()
+      relay.start(MockProtocol(request: request, cachedResponse: nil, client: relay))
+      relay.watch(task, since: Instant(nanoseconds: Instant.now.nanoseconds - 5_000_000_000))
+      task.cancel()
+      try await observer.waitForEnds(1)
+      #expect(observer.ended.map(\.end) == [.cancelled])
+    }
+  }
+
+  /// Its task goes away without an end: it is cancelled, and takes the connection of no other.
+  @Test func `a transfer has a connection until it is abandoned`() async throws {
+    try await withTask { task in
+      let context = TapContext.of([tap])
+      do {
+        let relay = relay(in: context)
+        let loader = try #require(TapContext.nativeHTTP).init(task: task, cachedResponse: nil, client: relay)
+        // Again, as when an app resumes a task that runs: it counts once.
+        for _ in 0..<2 { relay.start(loader) }
+        #expect(!Self.hasRoom(context))
+      }
+      #expect(Self.hasRoom(context))
+      tap.flush()
+      #expect(observer.ended.map(\.end) == [.cancelled])
+    }
   }
 
   /// Its tap has stopped when its loader is made.
-  @Test func `a challenged task that nobody records takes no other's connection`() throws {
-    let context = TapContext(clients: [TapContext.Client(tap: tap, name: "test")], loaders: [])
+  @Test func `a challenged task that nobody records takes no other's connection`() async throws {
+    let context = TapContext.of([tap])
     tap.stop()
-    let (relay, session) = (relay(in: context), session())
-    defer { session.invalidateAndCancel() }
-    #expect(relay.requests.isEmpty)
-    let task = session.dataTask(with: request)
-    let loaderClass = try #require(TapContext.nativeHTTP)
-    relay.start(loaderClass.init(task: task, cachedResponse: nil, client: relay))
-    let now = Instant.now
-    context.count.enter(limit: 1, at: now)
-    #expect(!context.count.leave(at: now, since: now))
-    relay.watch(task)
-    let later = Instant(nanoseconds: now.nanoseconds + 1)
-    context.count.enter(limit: 1, at: later)
-    #expect(context.count.leave(at: later, since: later))
-    withExtendedLifetime(relay) {}
+    try await withTask { task in
+      let relay = relay(in: context)
+      #expect(relay.requests.isEmpty)
+      relay.start(try #require(TapContext.nativeHTTP).init(task: task, cachedResponse: nil, client: relay))
+      #expect(!Self.hasRoom(context))
+      relay.watch(task)
+      #expect(Self.hasRoom(context))
+      withExtendedLifetime(relay) {}
+    }
   }
 }

@@ -10,9 +10,9 @@ struct MatrixRun: Sendable {
   init(_ testCase: MatrixTests.Case, tap: URLSessionTap?) async throws {
     let scenario = testCase.scenario
     let gates = Scenario.Gates()
-    let count = Counter()
+    let count = Atomic(0)
     let origin = try Origin(greeting: scenario.greeting) { request in
-      scenario.script?(count.next(), request, gates) ?? [.close]
+      scenario.script?(count.add(1, ordering: .relaxed).oldValue, request, gates) ?? [.close]
     }
     let closed = try ClosedPort()
     defer { gates.goOn.open() }

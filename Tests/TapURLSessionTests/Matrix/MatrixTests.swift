@@ -103,7 +103,7 @@ import TestSupport
       #expect(observation.responseBodySize == sizes.response, name)
     }
     #expect(Witness.libcurl.contradictions == 0 && Witness.kernel.contradictions == 0, name)
-    try await Poll.until("the request's object to go") { tap.requestCount == 0 }
+    try await Poll.until("the request's object to go") { tap.recorder.requestCount == 0 }
     #expect(observer.ended.count == 1, name)
   }
 }

@@ -126,10 +126,11 @@ extension Scenario {
       configuration.urlCredentialStorage?.set(credential, for: space)
     },
     with(withoutCredential("401 about which no delegate is asked")) { $0.applies = { !$1.hasDelegate } },
-    Scenario(
-      name: "401 without an answer", end: .cancelled, script: guardedUntilArrival,
-      behaviour: .init(answersChallenges: false), interruption: .cancel, waitsForChallenge: true,
-      asksForCredentials: true, applies: { $1.hasDelegate }),
+    unanswered,
+    with(unanswered) {
+      ($0.name, $0.interruption) = ("401 without an answer, invalidateAndCancel", .invalidateAndCancel)
+      $0.applies = { _, style in style == .sessionDelegate }
+    },
     Scenario(
       "401 without a challenge", end: .response(statusCode: 401),
       .response("401 Unauthorized", body: Array("no".utf8))),
@@ -139,6 +140,11 @@ extension Scenario {
         .response("401 Unauthorized", headers: [("WWW-Authenticate", ",")]))
     ) { $0.asksForCredentials = true },
   ]
+
+  private static let unanswered = Scenario(
+    name: "401 without an answer", end: .cancelled, script: guardedUntilArrival,
+    behaviour: .init(answersChallenges: false), interruption: .cancel, waitsForChallenge: true,
+    asksForCredentials: true, applies: { $1.hasDelegate })
 
   /// Before Swift 6.3.2 stock waits for ever: the app cancels.
   private static func withoutCredential(

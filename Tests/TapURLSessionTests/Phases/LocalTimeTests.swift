@@ -12,9 +12,9 @@ import TestSupport
   func `a response that lies unread is not the server's time`(holder: Holder, isUpload: Bool) async throws {
     var answered: Int64?
     let observation = try await RequestObservation.sentOnce {
-      let (observation, heldUntil) = try await Self.observe(holder, isUpload: isUpload)
-      answered = heldUntil
-      return [observation]
+      let made = try await Self.observe(holder, isUpload: isUpload)
+      answered = made.heldUntil
+      return [made.observation]
     }[0]
     let phases = observation.timings
     #expect(observation.phaseSum == observation.elapsed, "\(phases)")
@@ -37,7 +37,7 @@ import TestSupport
   /// Makes a request. Returns when the server had answered it, if the queue was held then.
   private static func observe(
     _ holder: Holder, isUpload: Bool
-  ) async throws -> (RequestObservation, heldUntil: Int64?) {
+  ) async throws -> (observation: RequestObservation, heldUntil: Int64?) {
     let (arrived, goOn, answered) = (Gate(), Gate(), Gate())
     let heldUntil = Mutex<Int64?>(nil)
     let hold = QueueHold.url {
@@ -51,16 +51,10 @@ import TestSupport
     }
     let (tap, observer) = URLSessionTap.observed()
     let base = URLSessionConfiguration.ephemeral(with: QueueHold.self)
-    let session = URLSession(configuration: tap.sessionConfiguration(from: base, client: "test"))
-    let other = URLSession(configuration: base)
-    defer {
-      session.invalidateAndCancel()
-      other.invalidateAndCancel()
-    }
-    var request = URLRequest(url: origin.url("/measured"))
-    if isUpload {
-      request.httpMethod = "POST"
-      request.httpBody = Data([1, 2, 3])
+    let (session, other) = (tap.session(base), URLSession(configuration: base))
+    defer { for one in [session, other] { one.invalidateAndCancel() } }
+    let request = with(URLRequest(url: origin.url("/measured"))) {
+      if isUpload { ($0.httpMethod, $0.httpBody) = ("POST", Data([1, 2, 3])) }
     }
     session.dataTask(with: request) { _, _, _ in }.resume()
     try await arrived.wait()

@@ -72,10 +72,10 @@ func getsockoptOfSandbox(
         default: [.think(80), .response(body: [1])]
         }
       }
-      let (unknown, reports) = (try Registry().counter("unknown_total", help: "Unknown."), Counter())
+      let (unknown, reports) = (try Registry().counter("unknown_total", help: "Unknown."), Watched(0))
       var configuration = URLSessionTap.Configuration()
       configuration.unknownConnections = unknown
-      configuration.reportDisbelief = { _ in _ = reports.next() }
+      configuration.reportDisbelief = { _ in reports.change { $0 += 1 } }
       let (tap, observer) = URLSessionTap.observed(configuration: configuration)
       let base = URLSessionConfiguration.ephemeral
       base.httpMaximumConnectionsPerHost = 1
@@ -134,7 +134,7 @@ func getsockoptOfSandbox(
       // Nothing is asked any more of one that is not believed. Garbage may be anything.
       if answer != .garbage {
         #expect(unknown.value == (answer.isContradiction ? 3 : 0))
-        #expect(reports.next() == (answer.isContradiction ? 1 : 0))
+        #expect(reports.state == (answer.isContradiction ? 1 : 0))
       }
       origin.stop()
     }

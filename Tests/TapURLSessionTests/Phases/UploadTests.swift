@@ -5,48 +5,40 @@ import TestSupport
 /// The phases of requests with a body: libcurl takes the beginning of an upload for the first byte.
 @Suite struct UploadTests {
   /// How a body is given, and who listens.
-  struct Way: CustomTestStringConvertible, Sendable {
-    var kind: Kind
-    var style: Style
-    var testDescription: String { "\(kind), \(style)" }
-
-    static let all = [
-      Way(kind: .data, style: .async), Way(kind: .data, style: .sessionDelegate),
-      Way(kind: .uploadData, style: .async), Way(kind: .uploadData, style: .completionHandler),
-      Way(kind: .uploadData, style: .sessionDelegate), Way(kind: .uploadFile, style: .async),
-      Way(kind: .uploadFile, style: .sessionDelegate),
-    ]
-  }
+  private static let ways: [(Kind, Style)] = [
+    (.data, .async), (.data, .sessionDelegate), (.uploadData, .async), (.uploadData, .completionHandler),
+    (.uploadData, .sessionDelegate), (.uploadFile, .async), (.uploadFile, .sessionDelegate),
+  ]
 
   private var (tap, observer) = URLSessionTap.observed()
 
-  private func post(_ way: Way, to origin: Origin, body: [UInt8]) async throws -> RequestObservation {
-    try await once { try await makePost(way, to: origin, body: body) }
+  private func post(
+    _ kind: Kind, _ style: Style, to origin: Origin, body: [UInt8]
+  ) async throws -> RequestObservation {
+    let request = with(URLRequest(url: origin.url())) {
+      $0.httpMethod = "POST"
+      if kind == .data { $0.httpBody = Data(body) }
+    }
+    var call = AppCall(kind: kind, style: style, request: request)
+    call.uploadBody = body
+    return try await once {
+      _ = try await call.run(tap.sessionConfiguration(from: .ephemeral, client: "test"))
+    }
   }
 
   /// The last request of which TCP has sent nothing again.
   private func once(_ make: () async throws -> Void) async throws -> RequestObservation {
-    let made = try await RequestObservation.sentOnce {
+    try await RequestObservation.sentOnce {
       let count = observer.ended.count
       try await make()
       return [try await observer.end(count + 1)]
-    }
-    return made[0]
+    }[0]
   }
 
-  private func makePost(_ way: Way, to origin: Origin, body: [UInt8]) async throws {
-    var request = URLRequest(url: origin.url())
-    request.httpMethod = "POST"
-    if way.kind == .data { request.httpBody = Data(body) }
-    var call = AppCall(kind: way.kind, style: way.style, request: request)
-    call.uploadBody = body
-    _ = try await call.run(tap.sessionConfiguration(from: .ephemeral, client: "test"))
-  }
-
-  @Test(arguments: Way.all)
-  func `the server's time after a body is processing`(way: Way) async throws {
+  @Test(arguments: ways)
+  func `the server's time after a body is processing`(kind: Kind, style: Style) async throws {
     let origin = try Origin { _ in [.think(200), .response(body: [1])] }
-    let observation = try await post(way, to: origin, body: [UInt8](repeating: 7, count: 200))
+    let observation = try await post(kind, style, to: origin, body: [UInt8](repeating: 7, count: 200))
     let phases = observation.timings
     let processing = try #require(phases[nanoseconds: .processing], "\(phases)")
     // Two ticks of the kernel's clock. What lies unread in this process is its own.
@@ -56,7 +48,7 @@ import TestSupport
     // The response is one segment. libcurl from 8.10 on, and a delegate, know when the first of it and the
     // last were read.
     let transfer = try #require(phases[nanoseconds: .transfer])
-    let isSeen = way.style == .sessionDelegate || Scenario.isCurl("8.10")
+    let isSeen = style == .sessionDelegate || Scenario.isCurl("8.10")
     #expect(transfer <= (isSeen ? observation.elapsed - firstByte : 0))
     #expect(firstByte >= 200_000_000 - TCPInfo.resolution && firstByte <= observation.elapsed)
   }
@@ -64,9 +56,9 @@ import TestSupport
   @Test func `on a connection that was open, too`() async throws {
     let origin = try Origin { _ in [.think(60), .response(body: [1])] }
     let session = tap.session()
-    var request = URLRequest(url: origin.url())
-    request.httpMethod = "POST"
-    request.httpBody = Data([1, 2, 3])
+    let request = with(URLRequest(url: origin.url())) {
+      ($0.httpMethod, $0.httpBody) = ("POST", Data([1, 2, 3]))
+    }
     // The first opens the connection.
     _ = try await session.data(for: request)
     try await observer.waitForEnds(1)
@@ -86,10 +78,10 @@ import TestSupport
 
   /// The server pauses before it takes the body, and thinks after it. The client may be late to send, where
   /// its queue is busy.
-  @Test(arguments: [Way(kind: .uploadData, style: .async), Way(kind: .uploadFile, style: .sessionDelegate)])
-  func `a body that the server takes slowly is upload`(way: Way) async throws {
+  @Test(arguments: [(Kind.uploadData, Style.async), (.uploadFile, .sessionDelegate)])
+  func `a body that the server takes slowly is upload`(kind: Kind, style: Style) async throws {
     let origin = try Origin(greeting: [.arrival, .think(150)]) { _ in [.think(100), .response(body: [1])] }
-    let observation = try await post(way, to: origin, body: [UInt8](repeating: 7, count: 16 << 20))
+    let observation = try await post(kind, style, to: origin, body: [UInt8](repeating: 7, count: 16 << 20))
     let phases = observation.timings
     #expect(observation.requestBodySize == 16 << 20)
     // The last of the body goes out after the server has begun to read.
@@ -111,12 +103,14 @@ import TestSupport
     }
     var latest: Int64 = 0
     let observation = try await once {
-      let delegate = HeadDelegate(body: [UInt8](repeating: 7, count: 200))
+      let delegate = TranscriptDelegate(.init(), uploadBody: [UInt8](repeating: 7, count: 200))
       let session = tap.session(delegate: delegate)
-      let resumed = Instant.now.nanoseconds
+      let resumed = Instant.now
       session.uploadTask(withStreamedRequest: with(URLRequest(url: origin.url())) { $0.httpMethod = "POST" })
         .resume()
-      latest = try await delegate.head() - resumed
+      try await delegate.done.wait("the end")
+      // Foundation reports the interim response too.
+      latest = resumed.duration(to: try #require(delegate.heads.withLock { $0[200] })).nanoseconds
       session.finishTasksAndInvalidate()
     }
     #expect(origin.requests.first?.headers["expect"] == "100-continue", "\(origin.requests)")
@@ -166,27 +160,29 @@ import TestSupport
   }
 
   /// Head and body come in one segment, and the close ends the response long after it.
-  @Test(arguments: [Way(kind: .data, style: .async), Way(kind: .uploadData, style: .sessionDelegate)])
-  func `what the server waits with its close is transfer`(way: Way) async throws {
+  @Test(arguments: [(Kind.data, Style.async), (.uploadData, .sessionDelegate)])
+  func `what the server waits with its close is transfer`(kind: Kind, style: Style) async throws {
     let origin = try Origin { _ in [.think(20), .text("HTTP/1.1 200 OK\r\n\r\na"), .think(60), .close] }
-    let observation = try await post(way, to: origin, body: [1, 2, 3])
+    let observation = try await post(kind, style, to: origin, body: [1, 2, 3])
     let phases = observation.timings
     #expect(observation.phaseSum == observation.elapsed, "\(phases)")
     let transfer = try #require(phases[nanoseconds: .transfer], "\(phases)")
     // A head that is read late takes some of the body's time.
-    let isExact = way.style == .async && !Scenario.isCurl("8.10")
+    let isExact = style == .async && !Scenario.isCurl("8.10")
     let others = isExact ? 0 : observation.elapsed - transfer
     #expect(transfer + others >= 60_000_000 - TCPInfo.resolution, "\(phases)")
     #expect(try #require(observation.elapsedToFirstByte) <= observation.elapsed - transfer)
   }
 
-  @Test(arguments: Way.all)
-  func `of a response in pieces the border to the server's time is unknown`(way: Way) async throws {
+  @Test(arguments: ways)
+  func `of a response in pieces the border to the server's time is unknown`(kind: Kind, style: Style)
+    async throws
+  {
     let origin = try Origin { _ in
       [.think(300), .text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"), .think(60), .text("ab")]
     }
-    let observation = try await post(way, to: origin, body: [UInt8](repeating: 7, count: 100))
-    try expectResponse(observation, atLeast: 360, isHeadSeen: way.style == .sessionDelegate)
+    let observation = try await post(kind, style, to: origin, body: [UInt8](repeating: 7, count: 100))
+    try expectResponse(observation, atLeast: 360, isHeadSeen: style == .sessionDelegate)
   }
 
   /// Without a border, if libcurl does not know the first byte: it does from 8.10 on.
@@ -203,34 +199,5 @@ import TestSupport
     #expect((phases[.response] == nil) == (isHeadSeen || Scenario.isCurl("8.10")))
     #expect((phases[.response] == nil) == (phases[.processing] != nil && phases[.transfer] != nil))
     #expect((phases[.response] == nil) == (observation.timeToFirstByte != nil))
-  }
-}
-
-/// Gives a task its stream, and notes when the head of the response came.
-private final class HeadDelegate: NSObject, URLSessionDataDelegate {
-  private let body: [UInt8]
-  private let received = Watched<Int64?>(nil)
-
-  init(body: [UInt8]) { self.body = body }
-
-  func head() async throws -> Int64 {
-    try await received.wait("the head") { $0 != nil }
-    return received.state ?? 0
-  }
-
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask,
-    needNewBodyStream completionHandler: @escaping (InputStream?) -> Void
-  ) {
-    completionHandler(InputStream(data: Data(body)))
-  }
-
-  func urlSession(
-    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
-    completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
-  ) {
-    // Foundation reports the interim response too.
-    if (response as? HTTPURLResponse)?.statusCode == 200 { received.change { $0 = Instant.now.nanoseconds } }
-    completionHandler(.allow)
   }
 }

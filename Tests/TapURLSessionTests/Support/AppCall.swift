@@ -178,3 +178,29 @@ struct AppCall: Sendable {
     return try await body(file)
   }
 }
+
+enum Kind: String, CaseIterable, Sendable {
+  case data, uploadData, uploadFile, uploadStream, download
+
+  /// Whether Foundation offers this pair: a streamed upload has no form with a completion.
+  func exists(in style: Style) -> Bool { self != .uploadStream || style == .sessionDelegate }
+
+  /// Whether the body was handed over with the task.
+  var hasFixedBody: Bool { self == .uploadData || self == .uploadFile }
+
+  var sendsBody: Bool { self != .data && self != .download }
+}
+
+/// The ways in which an app learns of a task's end.
+enum Style: String, CaseIterable, Sendable {
+  case async, completionHandler, sessionDelegate
+  /// An async call with a delegate of its own: the form in which Foundation on Linux asks a task delegate.
+  case taskDelegate
+
+  /// Whether a delegate is asked about redirects and challenges.
+  var hasDelegate: Bool { self == .sessionDelegate || self == .taskDelegate }
+}
+
+enum Interruption: Sendable {
+  case none, cancel, suspendAndResume, invalidateAndCancel, finishTasksAndInvalidate, dropSession
+}

@@ -12,6 +12,8 @@ final class TranscriptDelegate: NSObject, URLSessionDataDelegate, URLSessionDown
   let invalid = Gate()
   let firstData = Gate()
   let challenged = Gate()
+  /// When the head of a response came, by its status.
+  let heads = Mutex<[Int: Instant]>([:])
 
   private let behaviour: Behaviour
   private let uploadBody: [UInt8]
@@ -30,7 +32,9 @@ final class TranscriptDelegate: NSObject, URLSessionDataDelegate, URLSessionDown
     _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
     completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
   ) {
-    note("response \((response as? HTTPURLResponse)?.statusCode ?? 0)")
+    let status = (response as? HTTPURLResponse)?.statusCode ?? 0
+    note("response \(status)")
+    heads.withLock { $0[status] = .now }
     completionHandler(.allow)
   }
 

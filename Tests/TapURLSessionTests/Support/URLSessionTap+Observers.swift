@@ -37,6 +37,11 @@ extension URLSessionTap {
   }
 
   func flush() { recorder.drain() }
+}
 
-  var requestCount: Int { recorder.requestCount }
+extension TapContext {
+  /// The context of a class that these taps share.
+  static func of(_ taps: [URLSessionTap], name: String = "test") -> TapContext {
+    TapContext(clients: taps.map { Client(tap: $0, name: name) }, loaders: [])
+  }
 }

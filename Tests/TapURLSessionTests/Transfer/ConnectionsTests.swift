@@ -227,7 +227,7 @@ import TestSupport
     // For each tap.
     #expect(unknown.value == 2)
     // Where the limit of connections is unknown, no transfer is known to have had one.
-    let context = TapContext(clients: [.init(tap: other, name: "test")], loaders: [])
+    let context = TapContext.of([other])
     let base = URLSession(configuration: .ephemeral)
     defer { base.invalidateAndCancel() }
     let task = base.dataTask(with: origin.url())
@@ -316,30 +316,4 @@ import TestSupport
     #expect(hadRoom((0, .begin(limit: 0)), (0, .begin(limit: -1)), (1, .end(since: 0))) == [true])
   }
 
-  /// Its task goes away without an end: it is cancelled, and takes the place of no other.
-  @Test func `a transfer that was abandoned counts no more`() throws {
-    let context = TapContext(clients: [.init(tap: tap, name: "test")], loaders: [])
-    let base = with(URLSessionConfiguration.ephemeral) { $0.httpMaximumConnectionsPerHost = 1 }
-    let session = URLSession(configuration: base)
-    defer { session.finishTasksAndInvalidate() }
-    let task = session.dataTask(with: try #require(URL(string: "http://a.test/")))
-    defer { task.cancel() }
-    do {
-      let client = try #require(MockProtocol(task: task, cachedResponse: nil, client: nil).client)
-      let relay = ClientRelay(
-        to: client, TaskRequest(URLRequest(url: try #require(task.originalRequest?.url))), in: nil,
-        context: context)
-      let loader = try #require(TapContext.nativeHTTP).init(task: task, cachedResponse: nil, client: relay)
-      // Again, as when an app resumes a task that runs: it counts once.
-      for _ in 0..<2 { relay.start(loader) }
-      let now = Instant.now
-      context.count.enter(limit: 1, at: now)
-      #expect(!context.count.leave(at: now, since: now))
-    }
-    let now = Instant.now
-    context.count.enter(limit: 1, at: now)
-    #expect(context.count.leave(at: now, since: now))
-    tap.flush()
-    #expect(observer.ended.map(\.end) == [.cancelled])
-  }
 }

@@ -51,7 +51,7 @@ import TestSupport
     let layout = try #require(Likeness.layout())
     let wrong =
       loaders.filter { layout.holds(for: $0, of: task) }
-      + (sessions.map { Moved.Task($0) } + tasks).filter { layout.holds(for: loader, of: $0) }
+      + (sessions.map { Likeness.Task($0) } + tasks).filter { layout.holds(for: loader, of: $0) }
     #expect(layout.holds(for: loader, of: task) && wrong.isEmpty, "\(wrong)")
   }
 
@@ -103,7 +103,7 @@ enum Likeness {
     let name = "a task"
     let workQueue = DispatchQueue(label: "trial")
     var session: (any URLSessionProtocol)?
-    init(_ session: URLSession?) { self.session = session }
+    init(_ session: (any URLSessionProtocol)?) { self.session = session }
   }
 
   final class WeakTask {
@@ -151,13 +151,6 @@ enum Likeness {
     final class Handle {
       let rawHandle = UnsafeMutableRawPointer(bitPattern: 64)
       let other = 0
-    }
-
-    final class Task {
-      let name = "a task"
-      let workQueue = DispatchQueue(label: "trial")
-      var session: (any URLSessionProtocol)?
-      init(_ session: any URLSessionProtocol) { self.session = session }
     }
 
     final class WorkQueue {

@@ -330,7 +330,7 @@ import TestSupport
       }
     }
 
-    func transfer() throws -> TransferInfo {
+    static func transfer(_ facts: [Substring]) throws -> TransferInfo {
       var transfer = TransferInfo()
       if facts.first != "bare" {
         (transfer.statusCode, transfer.protocolVersion) = (200, .http11)
@@ -342,7 +342,7 @@ import TestSupport
       for fact in facts {
         let parts = fact.split(separator: "=")
         let number = parts.count > 1 ? try #require(Double(parts[1])) : 0
-        try Self.set(parts[0], Int64((number * 1_000_000).rounded()), Int(number), of: &transfer)
+        try set(parts[0], Int64((number * 1_000_000).rounded()), Int(number), of: &transfer)
       }
       if transfer.elapsed == 0 { transfer.elapsed = transfer.total + 100_000 }
       return transfer
@@ -409,7 +409,7 @@ import TestSupport
     [waits, ends, unread, late, uploads, uploadsOfNewerLibcurl, resends].flatMap(Example.all)
 
   @Test(arguments: examples) func `phases follow from what is known`(example: Example) throws {
-    let transfer = try example.transfer()
+    let transfer = try Example.transfer(example.facts)
     let phases = TransferPhases(of: transfer)
     func text(_ name: String, _ nanoseconds: Int64?) -> String {
       let milliseconds = nanoseconds.map { "\(Double($0 / 1_000) / 1_000)" } ?? "none"
@@ -427,42 +427,33 @@ import TestSupport
     #expect(all.compactMap { phases.timings[nanoseconds: $0] }.reduce(0, +) <= transfer.elapsed)
   }
 
-  /// Numbers that are not in any unit: libcurl's, and what they are from the turn on.
-  private static let counted: [(TransferInfo, TransferInfo)] = {
-    func info(
-      queue: Int64?, look: Int64 = 0, connect: Int64 = 0, tls: Int64 = 0, ready: Int64 = 0,
-      sent: Int64? = nil, first: Int64 = 0, resend: Int64 = 0
-    ) -> TransferInfo {
-      var info = TransferInfo()
-      (info.queue, info.nameLookup, info.connect, info.appConnect) = (queue, look, connect, tls)
-      (info.preTransfer, info.postTransfer, info.startTransfer) = (ready, sent, first)
-      info.resend = resend
-      return info
-    }
-    let (none, nothing) = (info(queue: nil, look: 15, ready: 65), info(queue: 9))
-    return [
-      (
-        info(queue: 10, look: 15, connect: 30, tls: 60, ready: 65, sent: 80, first: 100),
-        info(queue: 10, look: 5, connect: 20, tls: 50, ready: 55, sent: 70, first: 90)
-      ),
-      // Cut in the connection.
-      (info(queue: 10, look: 15), info(queue: 10, look: 5)),
-      // On a connection that was open, without a look-up.
-      (info(queue: 10, ready: 15, first: 20), info(queue: 10, ready: 5, first: 10)),
-      // The wait twice.
-      (info(queue: 90, look: 50, ready: 60, first: 70), info(queue: 49, look: 1, ready: 11, first: 21)),
-      (none, none), (nothing, nothing),
-      // Of a second attempt.
-      (
-        info(queue: 30, connect: 5, tls: 15, ready: 25, resend: 20),
-        info(queue: 10, connect: 5, tls: 15, ready: 25, resend: 20)
-      ),
-      (info(queue: 7, connect: 5, ready: 25, resend: 9), info(queue: 7, connect: 5, ready: 25, resend: 9)),
-      (info(queue: 7, connect: 5, ready: 3, resend: 9), info(queue: 0, connect: 5, ready: 3, resend: 9)),
-    ]
-  }()
+  /// libcurl's times, and what they are from the turn on.
+  private static let counted = """
+    a first request
+      bare queue=10 look=15 connect=30 tls=60 ready=65 sent=80 first=100
+        -> bare queue=10 look=5 connect=20 tls=50 ready=55 sent=70 first=90
+    cut in the connection
+      bare queue=10 look=15 -> bare queue=10 look=5
+    on a connection that was open, without a look-up
+      bare queue=10 ready=15 first=20 -> bare queue=10 ready=5 first=10
+    the wait twice: it ends a nanosecond before the look-up
+      bare queue=90 look=50 ready=60 first=70
+        -> bare queue=49.999999 look=0.000001 ready=10.000001 first=20.000001
+    no wait
+      bare look=15 ready=65 -> bare look=15 ready=65
+    a wait alone
+      bare queue=9 -> bare queue=9
+    a second attempt
+      bare queue=30 connect=5 tls=15 ready=25 resend=20 -> bare queue=10 connect=5 tls=15 ready=25 resend=20
+    a second attempt after a short wait
+      bare queue=7 connect=5 ready=25 resend=9 -> bare queue=7 connect=5 ready=25 resend=9
+    a second attempt whose wait is longer than it
+      bare queue=7 connect=5 ready=3 resend=9 -> bare queue=0 connect=5 ready=3 resend=9
+    """
 
-  @Test func `times are counted from the turn`() {
-    for (said, expected) in Self.counted { #expect(with(said) { $0.countFromTurn() } == expected) }
+  @Test func `times are counted from the turn`() throws {
+    let examples = Example.all(in: Self.counted)
+    let counted = try examples.map { try with(Example.transfer($0.facts)) { $0.countFromTurn() } }
+    #expect(try counted == examples.map { try Example.transfer($0.expected.split(separator: " ")) })
   }
 }

@@ -1,3 +1,0 @@
-enum Interruption: Sendable {
-  case none, cancel, suspendAndResume, invalidateAndCancel, finishTasksAndInvalidate, dropSession
-}
