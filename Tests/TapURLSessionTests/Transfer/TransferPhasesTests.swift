@@ -10,8 +10,8 @@ import TestSupport
 /// HTTP/1.1 on a connection that was open, with 300 ms of the server's and 0.1 ms around libcurl.
 @Suite struct TransferPhasesTests {
   private static let waits = """
-    libcurl says the wait
-      total=801 queue=500 -> queue=500 processing=299.95 transfer=1 local=0.15 firstByte=800.1
+    libcurl says the wait, and there was no name to look up
+      total=801 queue=500 look=0 -> queue=500 processing=299.95 transfer=1 local=0.15 firstByte=800.1
     libcurl says the wait, and the tap got the end late
       total=801 elapsed=803 queue=500 head=800.15
         -> queue=500 processing=299.95 transfer=1 local=2.05 firstByte=802
@@ -32,6 +32,9 @@ import TestSupport
       total=801 -> processing=299.95 local=0.15
     the kernel says it
       total=801 sinceSent=300 -> queue=500.95 processing=299.95 transfer=0.05 local=0.15 firstByte=801.05
+    the kernel says it, of a request that took its time to begin
+      total=861 ready=60 first=360 sinceSent=300
+        -> queue=501 processing=300 transfer=0 local=60.1 firstByte=861.1
     the kernel says it by HTTP/1.0, of a connection on which something was sent again before
       total=801 http1.0 sinceSent=300 resent=1 resentBefore=1
         -> queue=500.95 processing=299.95 transfer=0.05 local=0.15 firstByte=801.05
