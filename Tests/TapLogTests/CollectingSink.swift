@@ -63,14 +63,6 @@ func lines(
 }
 
 extension RequestLog {
-  typealias Change = (inout Configuration) -> Void
-
-  /// A log in a folder of its own, in the file `requests.jsonl`.
-  static func inFolder(_ change: Change = { _ in }) throws -> (TemporaryFolder, RequestLog) {
-    let folder = try TemporaryFolder()
-    return (folder, try RequestLog(to: .file(folder("requests.jsonl")), configuration: with(.init(), change)))
-  }
-
   /// A folder, and the path of a log in it.
   static func emptyFolder() throws -> (TemporaryFolder, String) {
     let folder = try TemporaryFolder()
@@ -78,7 +70,9 @@ extension RequestLog {
   }
 
   /// A log into a sink.
-  static func collecting(_ change: Change = { _ in }) throws -> (CollectingSink, RequestLog) {
+  static func collecting(_ change: (inout Configuration) -> Void = { _ in }) throws -> (
+    CollectingSink, RequestLog
+  ) {
     let sink = CollectingSink()
     return (sink, try RequestLog(to: .custom(sink), configuration: with(.init(), change)))
   }

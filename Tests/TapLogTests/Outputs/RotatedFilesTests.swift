@@ -16,7 +16,9 @@ import TestSupport
   }
 
   @Test func `are as large as they may be, and no line is lost or torn`() throws {
-    let (folder, log) = try RequestLog.inFolder { $0.rotation = LogRotation(maximumSize: 10_000, keep: 999) }
+    let (folder, path) = try RequestLog.emptyFolder()
+    let rotation = LogRotation(maximumSize: 10_000, keep: 999)
+    let log = try RequestLog(to: .file(path), configuration: with(.init()) { $0.rotation = rotation })
     for index in 0..<1_000 { log.log(.info, "\(index)") }
     #expect(log.shutdown())
     let names = try folder.names
