@@ -17,7 +17,7 @@ struct Demo: Sendable {
       })
   }
 
-  /// Makes requests until the task is cancelled or so many are made, and waits for the active ones.
+  /// Makes requests until the task is cancelled or `limit` is reached, and waits for the active ones.
   func run(rate: Int, limit: Int?) async {
     let start = ContinuousClock.now
     await withDiscardingTaskGroup { group in

@@ -64,7 +64,7 @@ import SessionTap
     }
   }
 
-  /// Requests the URLs in rounds, until the task is cancelled or there were so many.
+  /// Requests the URLs in rounds, until the task is cancelled or the rounds are done.
   ///
   /// - Returns: `false` if no request was answered with a status below 400.
   private static func probe(_ options: Options) async throws -> Bool {

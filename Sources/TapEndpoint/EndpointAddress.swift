@@ -53,10 +53,10 @@ extension EndpointAddress {
     return (first.ai_family, Array(bytes))
   }
 
-  /// That of a socket's own end.
+  /// The address of a socket's own end.
   init?(localOf descriptor: Int32) { self.init { getsockname(descriptor, $0, $1) } }
 
-  /// That of the other end.
+  /// The address of its other end.
   init?(peerOf descriptor: Int32) { self.init { getpeername(descriptor, $0, $1) } }
 
   private init?(name: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32) {

@@ -76,7 +76,7 @@ private struct IPAddress: Hashable {
 
   var isUnspecified: Bool { bytes.dropFirst(isMapped ? 12 : 0).allSatisfy { $0 == 0 } }
 
-  /// Those of this machine now.
+  /// The addresses of this machine now.
   static var ofInterfaces: Set<IPAddress> {
     var list: UnsafeMutablePointer<ifaddrs>?
     guard getifaddrs(&list) == 0 else { return [] }

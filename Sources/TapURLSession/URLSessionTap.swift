@@ -156,7 +156,7 @@ public final class URLSessionTap: Sendable {
     ownPort.store(endpoint?.port ?? 0, ordering: .relaxed)
   }
 
-  /// Whether a request to a server is to be recorded. It is described only if a filter has to see it.
+  /// Whether to record a request to a server. It is described only for a filter.
   func records(server: URLAuthority?, _ description: () -> RequestDescription) -> Bool {
     if isOwnEndpoint(server) { return false }
     return recorder.outboundFilter.map { $0(description()) } ?? true

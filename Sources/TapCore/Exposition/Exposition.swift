@@ -5,7 +5,7 @@ public struct Exposition: Sendable {
   /// The body of the answer to a scrape. Except for protobuf it is text:
   /// `String(decoding: exposition.body, as: UTF8.self)`.
   public private(set) var body: [UInt8]
-  /// The value of the `Content-Encoding` header, `nil` where there is to be none.
+  /// The value of the `Content-Encoding` header; `nil` for no header.
   package let contentEncoding: String?
 
   /// The value of the `Content-Type` header.

@@ -78,7 +78,7 @@ final class RequestColumn: Sendable {
     try number(name, help, atBegin: atBegin, atEnd: atEnd, 0)
   }
 
-  /// The age of the oldest request that has begun and not ended, 0 where there is none.
+  /// The age of the oldest active request, 0 without any.
   static func age(_ name: String, _ help: String) throws(RegistryError) -> RequestColumn {
     let descriptor = try FamilyDescriptor(name: name, help: help, type: .gauge, unit: "seconds")
     return RequestColumn(descriptor, atEnd: .none, 0, isAge: true)

@@ -1,7 +1,7 @@
 /// All metrics of requests. Each is one column of a table, whose labels are those of ``RequestLabels`` of the
 /// same name.
 struct RequestColumns {
-  /// Of what each client has begun and ended.
+  /// What each client has begun and ended.
   let clients: [RequestColumn]
   /// Of the requests for one target: the method and the server.
   let targets: [RequestColumn]

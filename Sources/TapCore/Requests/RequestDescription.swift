@@ -33,7 +33,7 @@ public struct RequestDescription: Sendable, Hashable {
   /// collected.
   public var headers: [String: String]
 
-  /// Those of the recorder.
+  /// The known methods of the recorder.
   package var knownMethods = KnownMethods.standard
   /// The method as labels, lines and spans show it: itself if it is one of the tap's known methods, or
   /// `_OTHER`.

@@ -17,18 +17,18 @@ extension RequestObserver {
 }
 
 /// A consumer that is called within ``RequestRecorder/drain()``, on any thread: it returns within
-/// microseconds, waits for nothing but a short lock, and calls no code of the app's.
+/// microseconds, waits only for a short lock, and calls no code of the app.
 package protocol RequestConsumer: RequestObserver, AnyObject {
   /// The request has been active for its limit, or for a doubling of it. Does nothing by default.
   func requestWaits(_ request: RequestSnapshot)
   /// The process ends before the request does. Does nothing by default.
   func requestIsUnfinished(_ request: RequestSnapshot)
-  /// So many more requests are unfinished as the process ends. Does nothing by default.
+  /// The number of further unfinished requests. Does nothing by default.
   func requestsAreUnfinished(_ count: Int)
-  /// For so long the queue of all URLSessions has not run, and so many requests that URLSession has taken
-  /// are not started. Does nothing by default.
+  /// The queue of all URLSessions has not run for this time, and so many requests are unstarted. Does nothing
+  /// by default.
   func queueIsHeld(_ unstarted: Int, for duration: Duration)
-  /// The calls of a batch have been made. Does nothing by default.
+  /// All calls of a batch have been made. Does nothing by default.
   func batchEnded()
   /// Wakes a thread of its own that the system refused before. Does nothing by default.
   func wakeIfRefused()
@@ -43,8 +43,8 @@ extension RequestConsumer {
   package func wakeIfRefused() {}
 }
 
-/// Calls an app's own observers in order, on one thread. Calls that a slow observer has no time for are
-/// dropped; neither requests nor scrapes wait for it.
+/// Calls an app's own observers in order, on one thread. Neither requests nor scrapes wait for a slow
+/// observer: calls beyond the limit are dropped.
 final class ObserverQueue: RequestConsumer {
   private typealias Call = @Sendable (any RequestObserver) -> Void
 

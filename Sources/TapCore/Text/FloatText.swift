@@ -1,6 +1,6 @@
 /// Numbers as Prometheus writes and reads them.
 enum FloatText {
-  /// The shortest text that reads back as the same value, without a fraction where there is none.
+  /// The shortest text that reads back as the same value, without an empty fraction.
   static func value(_ value: Double) -> String {
     if value.isNaN { return "NaN" }
     if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }

@@ -127,7 +127,7 @@ struct RefusalReports {
   private var isReported = false
   private var last: Instant?
 
-  /// A start is refused. Returns whether that is to be reported.
+  /// A start is refused. Returns whether to report it.
   mutating func isDue(at now: Instant) -> Bool {
     guard !isReported, last.map({ $0.advanced(by: Self.interval) <= now }) ?? true else { return false }
     (isReported, last) = (true, now)

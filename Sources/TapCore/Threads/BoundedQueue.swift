@@ -26,7 +26,7 @@ package enum QueueFill {
   case closed
 }
 
-/// One call that processes a batch: what it is told, and what it answers.
+/// One call that processes a batch: its input and its result.
 package struct QueueTurn {
   /// The batch has been taken for this turn. Otherwise it is the rest of an earlier one.
   package let isNew: Bool

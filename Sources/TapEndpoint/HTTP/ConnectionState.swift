@@ -103,7 +103,7 @@ package struct ConnectionState: Sendable {
     }
   }
 
-  /// Whether ``isWriteBlocked`` is to be reset when the socket takes bytes again.
+  /// Whether to reset ``isWriteBlocked`` when the socket takes bytes again.
   package var wantsOutput: Bool { isWriteBlocked && !output.isEmpty }
 
   /// Inlined, because otherwise each request copies the whole state to read this.

@@ -4,7 +4,7 @@ import TapLibc
 /// A host as users and requests write it.
 package enum HostText {
   /// Reads an IP address, an IPv6 one in brackets or without, or a name, which need not resolve.
-  /// - Returns: the host without brackets; `nil` if the text is none.
+  /// - Returns: the host without brackets; `nil` if the text is no host.
   package static func parse(_ text: String) -> String? {
     // RFC 3986, section 3.2.2: brackets are for IPv6 alone.
     let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")

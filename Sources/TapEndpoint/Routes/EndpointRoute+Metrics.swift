@@ -30,7 +30,7 @@ extension EndpointRoute {
 }
 
 extension EndpointRequest {
-  /// Those of the query; `nil` for all families.
+  /// The names in the query; `nil` for all families.
   fileprivate var familyNames: Set<String>? {
     let names = queryItems.filter { $0.name == "name[]" }.map(\.value)
     return names.isEmpty ? nil : Set(names)

@@ -57,7 +57,7 @@ package struct EndpointRoute: Sendable {
   }
 }
 
-/// Finds the route of a request, or one that says why there is none.
+/// Finds the route of a request, or a route that says why there is none.
 struct Router: Sendable {
   /// The methods that a server is expected to recognize and no route takes (RFC 9110, section 9.1). CONNECT
   /// is for proxies.

@@ -25,7 +25,7 @@ struct Authenticator: Sendable {
 
   let files: [File]
   private let openPaths: Set<String>
-  /// Those of the files.
+  /// The credentials of each file; `nil` if it has none.
   private var credentials: [Credentials?]
   private var readTime = ContinuousClock.now
 

@@ -23,7 +23,7 @@ package final class Connections: Sendable {
 
   private let connections = Mutex<[Int: Connection]>([:])
   private static let limit = 1_024
-  /// A connection whose transfers are short is read once in so many nanoseconds.
+  /// The least nanoseconds between two readings of a connection with short transfers.
   private static let pause: Int64 = 1_000_000_000
 
   package init() {}
@@ -115,7 +115,7 @@ final class TransferCount: Sendable {
 
   private let state = Mutex(State())
 
-  /// A transfer begins. Its session opens so many connections to a host; 0 or less is no limit.
+  /// A transfer begins. `limit` is the most connections of its session to a host; 0 or less is no limit.
   func enter(limit: Int, at now: Instant) {
     state.withLock { state in
       if limit > 0 { state.limit = min(state.limit, limit) }

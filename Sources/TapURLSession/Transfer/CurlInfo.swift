@@ -12,7 +12,7 @@ package struct CurlInfo: Sendable {
   typealias GetInfo =
     @convention(c) (UnsafeMutableRawPointer, Int32, UnsafeMutableRawPointer) -> Int32
 
-  /// That of this process, or `nil` where there is none: see ``init(of:)``.
+  /// The reader of this process; `nil` without one (``init(of:)``).
   package static let shared = CurlInfo(of: TapContext.nativeHTTP)
 
   /// `curl_version(3)`, which begins like `libcurl/8.23.0`, or `nil` without libcurl in reach.
@@ -57,8 +57,8 @@ package struct CurlInfo: Sendable {
     #endif
   }
 
-  /// Whether a loader is libcurl's, whose info is read: one of an app's own class is not, and none is where
-  /// libcurl is not believed.
+  /// Whether a loader is libcurl's, and its info is read: not one of an app's own class, and none if libcurl
+  /// is not believed.
   func isNative(_ loader: URLProtocol) -> Bool {
     ObjectIdentifier(type(of: loader)) == loaderClass && Witness.libcurl.isBelieved
   }
@@ -93,7 +93,7 @@ package struct CurlInfo: Sendable {
       transfer.peer = .init(address: address, port: number(.primaryPort, of: curl) ?? 0)
     }
     if transfer.localPort ?? 0 <= 0 || transfer.wantsHandshake {
-      // At its end, newer ones have these times of a transfer too that was never sent
+      // At its end, newer versions have these times for a transfer that was never sent too
       // (`mstate_enter_completed` in libcurl's multi.c).
       (transfer.preTransfer, transfer.startTransfer, transfer.postTransfer) = (0, 0, nil)
     }

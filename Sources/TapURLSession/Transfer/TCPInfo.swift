@@ -25,7 +25,7 @@ package struct TCPInfo: Sendable, Hashable {
   /// `tcpi_bytes_received`
   var receivedBytes: UInt64?
 
-  /// Of a connection that has just been opened.
+  /// The info of a connection that has just been opened.
   init() {}
 
   /// Reads the structure as the kernel has filled it: an older kernel fills less. glibc's declaration ends
@@ -123,7 +123,7 @@ extension TCPInfo {
 }
 
 extension TransferInfo {
-  /// Whatever the transfer sent and received came no longer before its end than this.
+  /// All data of the transfer came at most this long before its end.
   fileprivate var longest: Int64 { max(elapsed, total) + resolution }
 }
 

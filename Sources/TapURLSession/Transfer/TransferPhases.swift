@@ -29,8 +29,7 @@ struct TransferPhases {
     let attempt = total.map { $0 - resend }
     let wait = transfer.waitForTurn(within: attempt)
     if let queue = resend > 0 ? transfer.queue ?? wait : wait {
-      // No connection was waited for if one was free: then it is until Foundation's queue came to the
-      // transfer.
+      // If a connection was free, the transfer waited for Foundation's queue, and not for a connection.
       if queue >= 1_000_000, !transfer.hadFreeConnection {
         note(.queue, queue)
       } else if resend == 0 {
@@ -63,15 +62,15 @@ struct TransferPhases {
       return false
     }
     var reached: Int64 = 0
-    // On a connection that was open, libcurl tells some microseconds for a look-up in its cache.
+    // On an open connection, libcurl reports some microseconds for a look-up in its cache.
     if transfer.isConnectionReused != true {
       for (phase, end) in [
         (RequestTimings.Phase.resolve, isResent ? min(look, connect) : look), (.connect, connect),
         (.tls, transfer.appConnect),
       ]
       where phase != .tls || transfer.relay.isSecure {
-        // Before 8.0 libcurl tells when the connection is open only once all of it is: of a handshake that
-        // fails there is one time.
+        // Before 8.0 libcurl reports a connection as open only after the whole handshake: a failed handshake
+        // leaves one time.
         if phase == .connect, end == 0, transfer.wantsHandshake { continue }
         if let border = end > 0 ? end : leg, !note(phase, border - reached) { return false }
         if end == 0 {
@@ -131,8 +130,8 @@ struct TransferPhases {
 
 /// The borders.
 extension TransferInfo {
-  /// libcurl's total up to the end; `nil` where it is unknown. That of a cancelled transfer is where it was
-  /// when something last happened: the tap's clock has measured the same leg, but for a redirect's.
+  /// libcurl's total up to the end; `nil` if unknown. A cancelled transfer's total stops at its last event,
+  /// but the tap's clock has measured the same leg, except after a redirect.
   fileprivate var wholeTotal: Int64? {
     guard end == .cancelled, !isRedirectRefused else { return total }
     return redirectCount > 0 ? nil : max(total, elapsed - relay.restart)

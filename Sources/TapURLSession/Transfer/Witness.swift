@@ -79,7 +79,7 @@ final class Doubts: Sendable {
     }
   }
 
-  /// After so many contradictions more than agreements a server's transfers are doubted.
+  /// A server is doubted if contradictions exceed agreements by this number.
   private static let enough = 3
   /// The most servers that are remembered. Beyond them a contradicted transfer is still discarded by itself.
   private static let limit = 256
