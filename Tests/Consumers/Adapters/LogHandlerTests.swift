@@ -35,15 +35,11 @@ import Testing
 
   @Test func `a line says what, where and who`() throws {
     logger().info("warmed", source: "Cache", file: "App/Cache.swift", function: "warm()", line: 42)
-    let line = try line()
-    #expect(line["event"] == "app")
-    #expect(line["severity"] == "INFO")
-    #expect(line["message"] == "warmed")
-    #expect(line["logger"] == "app.jobs")
-    #expect(line["source"] == "Cache")
-    #expect(line["code.file.path"] == "App/Cache.swift")
-    #expect(line["code.function.name"] == "warm()")
-    #expect(line["code.line.number"] == "42")
+    let expected = [
+      "event": "app", "severity": "INFO", "message": "warmed", "logger": "app.jobs", "source": "Cache",
+      "code.file.path": "App/Cache.swift", "code.function.name": "warm()", "code.line.number": "42",
+    ]
+    #expect(try line().filter { expected.keys.contains($0.key) } == expected)
   }
 
   @Test(arguments: [
@@ -56,8 +52,7 @@ import Testing
     logger.logLevel = .trace
     logger.log(level: level, "m")
     let line = try line()
-    #expect(line["severity"] == severity)
-    #expect(line["level"] == name)
+    #expect(line["severity"] == severity && line["level"] == name)
   }
 
   @Test func `what is below the logger's level is left out`() throws {
@@ -76,10 +71,8 @@ import Testing
     var second = first
     second.logLevel = .error
     second[metadataKey: "only-on"] = "second"
-    #expect(first.logLevel == .debug)
-    #expect(second.logLevel == .error)
-    #expect(first[metadataKey: "only-on"] == "first")
-    #expect(second[metadataKey: "only-on"] == "second")
+    #expect(first.logLevel == .debug && first[metadataKey: "only-on"] == "first")
+    #expect(second.logLevel == .error && second[metadataKey: "only-on"] == "second")
     second[metadataKey: "only-on"] = nil
     #expect(second[metadataKey: "only-on"] == nil)
     #expect(first.handler.metadata == ["only-on": "first"])
@@ -87,14 +80,10 @@ import Testing
 
   @Test func `the call's metadata counts more than the provider's, and that more than the logger's`() throws {
     var logger = logger(Logger.MetadataProvider { ["b": "provider", "c": "provider"] })
-    logger[metadataKey: "a"] = "logger"
-    logger[metadataKey: "b"] = "logger"
-    logger[metadataKey: "c"] = "logger"
+    for key in ["a", "b", "c"] { logger[metadataKey: key] = "logger" }
     logger.info("m", metadata: ["c": "call"])
     let line = try line()
-    #expect(line["a"] == "logger")
-    #expect(line["b"] == "provider")
-    #expect(line["c"] == "call")
+    #expect(["a", "b", "c"].map { line[$0] } == ["logger", "provider", "call"])
   }
 
   @Test func `metadata is flattened, and numbers stay numbers`() throws {
@@ -107,26 +96,21 @@ import Testing
         "a": ["b": "nested"], "a.b": "given",
       ])
     let fields = try #require(try lines().first)
-    #expect(fields["user.id"] as? String == "7")
-    #expect(fields["user.roles"] as? String == #"["a", "b"]"#)
-    #expect(fields["user.address.city"] as? String == "Bern")
-    #expect(fields["count"] as? Int == 42)
-    #expect(fields["ratio"] as? Double == 0.5)
+    let texts = [
+      "user.id": "7", "user.roles": #"["a", "b"]"#, "user.address.city": "Bern",
+      "huge": "18446744073709551615", "id": "x", "a.b": "given",
+    ]
+    #expect(texts.allSatisfy { fields[$0.key] as? String == $0.value }, "\(fields)")
+    #expect(fields["count"] as? Int == 42 && fields["ratio"] as? Double == 0.5)
     #expect(fields["hot"] as? Bool == true)
-    #expect(fields["huge"] as? String == "18446744073709551615")
-    #expect(fields["id"] as? String == "x")
-    #expect(fields["a.b"] as? String == "given")
   }
 
   @Test func `a key that the line has itself is kept under another name`() throws {
     logger().info("m", metadata: ["message": "mine", "severity": "LOUD", "source": "here", "logger": "me"])
     let line = try line()
-    #expect(line["message"] == "m")
-    #expect(line["metadata.message"] == "mine")
-    #expect(line["metadata.severity"] == "LOUD")
-    #expect(line["metadata.source"] == "here")
-    #expect(line["metadata.logger"] == "me")
-    #expect(line["dropped_attributes_count"] == nil)
+    let values = ["message", "metadata.message", "metadata.severity", "metadata.source", "metadata.logger"]
+      .map { line[$0] }
+    #expect(values == ["m", "mine", "LOUD", "here", "me"] && line["dropped_attributes_count"] == nil)
   }
 
   @Test func `an error is in the line`() throws {
