@@ -168,9 +168,27 @@ final class Browser: Sendable {
   }
 
   /// Points at something that opens a request or a trace.
-  func openDrawer(at selector: String) async throws {
+  ///
+  /// - Parameter scrolls: Whether it may be out of view.
+  func openDrawer(at selector: String, scrolls: Bool = false) async throws {
+    if scrolls {
+      _ = try await evaluate("document.querySelector('\(selector)').scrollIntoView({ block: 'center' })")
+    }
     try await point(at: selector)
     try await wait("!$('drawer').hidden")
+  }
+
+  func closeDrawer() async throws {
+    try await press("Escape", code: 27)
+    try await wait("$('drawer').hidden")
+  }
+
+  /// A person sees each of the texts.
+  func expectSeen(
+    _ texts: String..., within height: Int? = nil, location: SourceLocation = #_sourceLocation
+  ) async throws {
+    let seen = try await seen(within: height)
+    #expect(texts.filter { !seen.contains($0) } == [], "\(seen)", sourceLocation: location)
   }
 
   /// The texts that a person sees: in the window, or in its upper part, and not covered. With plain spaces.

@@ -43,7 +43,7 @@ import TestSupport
     try await browser.point(at: "#refused-words")
     try await browser.wait("$('refused').checkVisibility()")
     try await browser.openDrawer(at: "#refused button")
-    #expect(try await browser.seen().contains("The server answered 404 Not Found."))
+    try await browser.expectSeen("The server answered 404 Not Found.")
     _ = try await browser.evaluate("$('refused-part').open = false")
   }
 
@@ -80,9 +80,8 @@ import TestSupport
       // What is out of sight takes no click.
       await #expect(throws: Browser.Failure.self) { try await browser.point(at: "#lines tr button") }
       try await browser.openDrawer(at: "#wrong tr button")
-      let request = try await browser.seen()
-      #expect(request.contains("GET https://a.test/users/2"))
-      #expect(request.contains("The server answered 503 Service Unavailable."))
+      try await browser.expectSeen(
+        "GET https://a.test/users/2", "The server answered 503 Service Unavailable.")
     }
   }
 
@@ -102,10 +101,8 @@ import TestSupport
         (3, "GET /users/{id}", "It failed: connection_lost: the connection broke."),
       ] {
         try await browser.openDrawer(at: "#wrong tr:nth-child(\(row)) button")
-        let seen = try await browser.seen()
-        #expect(seen.contains("|\(title)|") && seen.contains(text), "\(row): \(seen)")
-        try await browser.press("Escape", code: 27)
-        try await browser.wait("$('drawer').hidden")
+        try await browser.expectSeen("|\(title)|", text)
+        try await browser.closeDrawer()
       }
       try await Self.openRefused(browser)
     }
@@ -120,8 +117,7 @@ import TestSupport
     }
     content.serve(8, route: "/served", 8, statusCode: 502)
     try await Self.show(content, log: nil) { browser, first in
-      let seen = try await browser.seen(within: first)
-      #expect(seen.contains("20 of 40 requests to GET /half failed"))
+      try await browser.expectSeen("20 of 40 requests to GET /half failed", within: first)
       // A made request may be why the served one failed.
       let paths = try await browser.rows("wrong").map { $0.split(separator: "|")[1] }
       #expect(paths == ["GET /half", "GET /all", "GET /served", "GET /some", "GET /few"])
@@ -137,23 +133,20 @@ import TestSupport
       #""error.type":"timeout","duration_s":2,"queue_s":0.1,"processing_s":1.9,"cut_off_phase":"processing","network.round_trip_s":0.001,"error.message":"no response within 2.0 s: timeoutInterval""#
     )
     try await Self.show(content, log: line) { browser, first in
-      let seen = try await browser.seen(within: first)
-      #expect(
-        seen.contains(
-          "12 of 12 requests to GET /users/{id} failed in the last 10 minutes (timeout: no complete response in time)."
-        ))
+      try await browser.expectSeen(
+        "12 of 12 requests to GET /users/{id} failed in the last 10 minutes (timeout: no complete response in time).",
+        within: first)
       // All of them took over a second: they timed out, which is said.
       #expect(try await browser.rows("wrong").count == 1)
       #expect(
         try await browser.evaluate("$('phases').textContent").contains(
           "12 requests timed out: what the server did meanwhile is unknown."))
       try await browser.openDrawer(at: "#wrong tr button")
-      let request = try await browser.seen()
-      #expect(request.contains("no response within 2.0 s: timeoutInterval"))
-      #expect(
-        request.contains("95 % is processing: the wait for the server's answer.")
-          && request.contains("It was cut off in processing: its whole time is unknown."))
-      #expect(!request.contains("the server's work"))
+      try await browser.expectSeen(
+        "no response within 2.0 s: timeoutInterval",
+        "95 % is processing: the wait for the server's answer.",
+        "It was cut off in processing: its whole time is unknown.")
+      #expect(try await !browser.seen().contains("the server's work"))
       #expect(try await browser.evaluate("all('.processing.cut').length") == "1")
     }
   }
@@ -168,18 +161,13 @@ import TestSupport
     content.record(8, request, 2_000, phases: [.processing: 2_000])
     // Not even a line of the request is here: the process keeps the slowest ones.
     try await Self.show(content, log: nil) { browser, first in
-      let seen = try await browser.seen(within: first)
-      #expect(
-        seen.contains(
-          "10 of 68 requests to GET /users/{id} took over 1 s in the last 10 minutes (341 ms on average)."))
+      try await browser.expectSeen(
+        "10 of 68 requests to GET /users/{id} took over 1 s in the last 10 minutes (341 ms on average).",
+        within: first)
       try await browser.openDrawer(at: "#wrong tr button")
-      let request = try await browser.seen()
-      #expect(request.contains("|GET /users/{id}|"))
-      #expect(
-        request.contains(
-          "It took 2.66 s longer than the mean of 68 requests to this path, 341 ms: 2.47 s more in processing."
-        ))
-      #expect(request.contains("mean|of 68 requests to this path|341 ms"))
+      try await browser.expectSeen(
+        "|GET /users/{id}|", "mean|of 68 requests to this path|341 ms",
+        "It took 2.66 s longer than the mean of 68 requests to this path, 341 ms: 2.47 s more in processing.")
       // It survives a reload, as any choice.
       try await browser.reload()
       try await browser.wait("!$('drawer').hidden")
@@ -199,11 +187,9 @@ import TestSupport
       (#""span_id":"2","http.response.status_code":200,"duration_s":2,"processing_s":2"#, "/reports/2"),
     ].map { PageContent.line($0, path: $1, template: "") }
     try await Self.show(content, log: log.joined()) { browser, first in
-      let seen = try await browser.seen(within: first)
-      #expect(
-        seen.contains(
-          "6 of 66 GET requests to a.test failed in the last 10 minutes (timeout: no complete response in time), such as GET /payments/1. 1 more row below."
-        ))
+      try await browser.expectSeen(
+        "6 of 66 GET requests to a.test failed in the last 10 minutes (timeout: no complete response in time), such as GET /payments/1. 1 more row below.",
+        within: first)
       #expect(
         try await browser.rows("wrong").map { $0.split(separator: "|").prefix(5).joined(separator: "|") } == [
           "timeout: no complete response in time|GET /payments/1, …|payments|a.test|6 of 66",
@@ -211,10 +197,9 @@ import TestSupport
         ])
       // Those that timed out are slower, and have a row of their own.
       try await browser.openDrawer(at: "#wrong tr:nth-child(2) button")
-      let slowest = try await browser.seen()
-      #expect(slowest.contains("GET https://a.test/reports/2"))
-      #expect(
-        slowest.contains("It took 1.1 s longer than the mean of 66 requests without a template, 903 ms:"))
+      try await browser.expectSeen(
+        "GET https://a.test/reports/2",
+        "It took 1.1 s longer than the mean of 66 requests without a template, 903 ms:")
     }
   }
 
@@ -298,11 +283,9 @@ import TestSupport
         ))
       #expect(try await !browser.holds("[...all('th')].some(head => head.checkVisibility())"))
       // A failure in three lines, and all of it.
-      let seen = try await browser.seen()
-      for text in [
+      try await browser.expectSeen(
         "no complete response in time", "the connection broke", "the TLS handshake failed", "33 of 99",
-        "GET /products/{id}/reviews",
-      ] { #expect(seen.contains(text), "\(text): \(seen)") }
+        "GET /products/{id}/reviews")
       #expect(try await browser.holds("Math.max(...[...$('wrong').rows].map(row => row.clientHeight)) < 80"))
       // What failed and how many stand beside each other, and not on each other.
       #expect(

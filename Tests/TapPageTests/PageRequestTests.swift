@@ -151,18 +151,14 @@ import TestSupport
     let alsoSaid = said.replacing("no stock", with: "no cart")
     try await content.show(log: "\(said)\n\(alsoSaid)\n", choice: "minutes=10") { browser in
       for selector in ["#wrong tr:first-child button", "#wrong tr:last-child button", "#slowest button"] {
-        _ = try await browser.evaluate(
-          "document.querySelector('\(selector)').scrollIntoView({ block: 'center' })")
-        try await browser.openDrawer(at: selector)
+        try await browser.openDrawer(at: selector, scrolls: true)
         #expect(try await browser.text("drawer-title") == "GET /carts/{id}", "\(selector)")
-        #expect(try await browser.seen().contains("This app answered 503 Service Unavailable."))
+        try await browser.expectSeen("This app answered 503 Service Unavailable.")
         try await browser.point(at: "#drawer-close")
         try await browser.wait("$('drawer').hidden")
       }
-      _ = try await browser.evaluate(
-        "document.querySelector('#lines button').scrollIntoView({ block: 'center' })")
       for (row, message) in [(1, "no cart"), (2, "no stock")] {
-        try await browser.openDrawer(at: "#lines tr:nth-child(\(row)) button")
+        try await browser.openDrawer(at: "#lines tr:nth-child(\(row)) button", scrolls: true)
         try await browser.wait("$('drawer-title').textContent === '\(message)'")
       }
       // From the trace back to the request.
@@ -213,9 +209,8 @@ import TestSupport
       #expect(status == "200|503|cancelled|connection_lost")
       try await browser.point(at: ".trace li:first-child button")
       try await browser.wait("$('drawer-title').textContent === 'GET /export'")
-      #expect(
-        try await browser.seen().contains(
-          "It failed: connection_lost: the connection broke, after the head of a 200."))
+      try await browser.expectSeen(
+        "It failed: connection_lost: the connection broke, after the head of a 200.")
     }
   }
 }
