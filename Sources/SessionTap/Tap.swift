@@ -286,6 +286,7 @@ public final class Tap: Sendable {
       // What handlers and observers record and log comes before the log's end.
       recorder.reportUnfinished()
       recorder.flushObservers(until: deadline)
+      recorder.drain()
       requestLog?.shutdown(within: limit)
     }
     end.fulfill(())

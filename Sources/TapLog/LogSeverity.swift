@@ -33,7 +33,7 @@ extension RequestObservation {
   package var severity: LogSeverity {
     switch outcome {
     case .ok, .cancelled: .info
-    case .httpError: (end.statusCode ?? 0) < 500 ? .warn : .error
+    case .httpError: (statusCode ?? 0) < 500 ? .warn : .error
     case .error: .error
     }
   }

@@ -12,26 +12,58 @@ package final class RecentLines: Sendable {
     package var last: Int64 = 0
   }
 
-  private struct State {
+  private struct Kept {
     var lines = LineBuffer()
     var last = Timestamp.now.nanosecondsSinceEpoch / 1_000
   }
 
+  /// Lines that no reader has asked for since they came. Whoever logs waits for their lock, so nothing takes
+  /// long under it.
+  private struct Arrived {
+    var lines = LineBuffer()
+    /// Older ones that would not be kept.
+    var skippedCount = 0
+    var isClosed = false
+  }
+
   private let lineLimit: Int
   private let byteLimit: Int
-  private let newest = Mutex(State())
+  private let arrived = Mutex(Arrived())
+  private let kept = Mutex(Kept())
 
   init(lines: Int, bytes: Int) { (lineLimit, byteLimit) = (lines, bytes) }
 
-  func add(_ batch: LineBuffer) {
-    newest.withLock { newest in
-      batch.forEach { line, severity in
-        newest.last &+= 1
-        newest.lines.append(line, severity: severity)
-        while newest.lines.count > lineLimit || newest.lines.byteCount > byteLimit {
-          newest.lines.removeFirst()
-        }
-      }
+  func add(_ line: UnsafeRawBufferPointer, severity: LogSeverity) {
+    arrived.withLock { arrived in
+      if arrived.isClosed { return }
+      arrived.lines.append(line, severity: severity)
+      arrived.skippedCount += trim(&arrived.lines)
+    }
+  }
+
+  /// Keeps no later lines.
+  func close() { arrived.withLock { $0.isClosed = true } }
+
+  /// Removes the lines beyond the limits. Returns how many.
+  @discardableResult private func trim(_ lines: inout LineBuffer) -> Int {
+    var count = 0
+    while lines.count > lineLimit || lines.byteCount > byteLimit {
+      lines.removeFirst()
+      count += 1
+    }
+    return count
+  }
+
+  private func takeArrived(to kept: inout Kept) {
+    var lines = LineBuffer()
+    let skippedCount = arrived.withLock { arrived in
+      swap(&lines, &arrived.lines)
+      return exchange(&arrived.skippedCount, with: 0)
+    }
+    kept.last &+= Int64(skippedCount) &+ Int64(lines.count)
+    lines.forEach { line, severity in
+      kept.lines.append(line, severity: severity)
+      trim(&kept.lines)
     }
   }
 
@@ -47,11 +79,12 @@ package final class RecentLines: Sendable {
         line.indices.contains { line[$0] == UInt8(ascii: ",") && line[$0...].starts(with: member) }
       }
     }
-    return newest.withLock { newest in
-      var answer = Answer(last: newest.last)
+    return kept.withLock { kept in
+      takeArrived(to: &kept)
+      var answer = Answer(last: kept.last)
       var ends: [Int] = []
-      var number = newest.last &- Int64(newest.lines.count)
-      newest.lines.forEach { line, severity in
+      var number = kept.last &- Int64(kept.lines.count)
+      kept.lines.forEach { line, severity in
         number &+= 1
         guard number > query.after ?? .min, severity >= query.severity, hasMembers(line) else { return }
         answer.bytes += line

@@ -34,7 +34,8 @@ extension RequestLog {
     public var synchronizationInterval: Duration?
     /// How many of the last lines stay in memory for ``RequestLog/recent(_:)``: none by default.
     public var recentLineLimit = 0
-    /// The maximum bytes of these lines: 1 MiB by default, at least 32 KiB. Takes up to twice as much memory.
+    /// The maximum bytes of these lines: 1 MiB by default, at least 32 KiB. Takes up to four times as much
+    /// memory.
     public var recentByteLimit = 1 << 20
     /// Whether a normal exit of the process (`exit`, or the end of `main`) waits up to a second for them.
     public var flushesAtExit = true

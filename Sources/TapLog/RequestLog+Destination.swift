@@ -32,8 +32,13 @@ extension RequestLog {
     /// At least one.
     let places: [Place]
 
-    /// What distinguishes a destination from others. Sinks of the app's own are all one.
     package var kinds: [Place.Kind] { places.map(\.kind) }
+
+    /// What distinguishes a destination from others, however its paths are written. Sinks of the app's own
+    /// are all one.
+    package var canonicalKinds: Set<Place.Kind> {
+      Set(kinds.map { if case .file(let path) = $0 { .file(FilePath.canonical(path)) } else { $0 } })
+    }
 
     /// Whether rotation has an effect.
     package var isFile: Bool { places.contains { if case .file = $0.kind { true } else { false } } }
@@ -47,8 +52,8 @@ extension RequestLog {
       places = [Place(kind: kind, makeOutput: makeOutput)]
     }
 
-    /// Several places. A file or a descriptor that is among them twice gets each line once. None at all is
-    /// ``memory``.
+    /// Several places. A file that is among them twice, by whatever paths and descriptors, gets each line
+    /// once: the log compares what they lead to as it opens them. None at all is ``memory``.
     public init(_ destinations: [Destination]) {
       var kinds: Set<Place.Kind> = []
       let places = destinations.flatMap(\.places).filter {

@@ -41,12 +41,28 @@ public final class RequestLog: RequestObserver, RequestConsumer {
       configuration.recentLineLimit > 0
       ? RecentLines(
         lines: configuration.recentLineLimit, bytes: max(32_768, configuration.recentByteLimit)) : nil
-    var places: [LogPlace] = []
-    for place in destination.places {
-      try places.append(LogPlace(place, configuration, recentLines: places.isEmpty ? latest : nil))
-    }
-    self.places = places
+    places = try Self.open(destination, configuration)
     usesStandardStreams = destination.usesStandardStreams
+  }
+
+  /// Opens all places, each file once.
+  private static func open(
+    _ destination: Destination, _ configuration: Configuration
+  ) throws(RequestLogError) -> [LogPlace] {
+    var (places, files) = ([LogPlace](), [System.FileStatus]())
+    for place in destination.places {
+      let faults = LogFaults(of: place.text, isQuiet: configuration.isQuiet)
+      var output = try place.makeOutput(configuration, faults)
+      if let file = output.identity {
+        guard !files.contains(where: file.isSameFile) else {
+          output.close()
+          continue
+        }
+        files.append(file)
+      }
+      try places.append(LogPlace(to: output, faults, configuration))
+    }
+    return places
   }
 
   /// Whether one of its places is standard output or standard error.
@@ -94,6 +110,9 @@ public final class RequestLog: RequestObserver, RequestConsumer {
     guard filter.keeps(.warn, client: request.request.client) else { return }
     write(.warn) { encoder.write(request, isUnfinished: true, at: .now, to: &$0) }
   }
+
+  /// Does nothing: the request has its line.
+  package func unfinishedRequestEnded(_ observation: RequestObservation) {}
 
   package func requestsAreUnfinished(_ count: Int) {
     warn(
@@ -158,6 +177,7 @@ public final class RequestLog: RequestObserver, RequestConsumer {
 
   /// Puts a line into the buffers, newline included, or drops one and counts it.
   package func enqueue(_ line: UnsafeRawBufferPointer, severity: LogSeverity) {
+    latest?.add(line, severity: severity)
     for place in places { place.enqueue(line, severity: severity) }
   }
 
@@ -169,8 +189,8 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   }
 
   /// The newest lines that match, oldest first, each with its newline: the body of `GET /logs`, of the type
-  /// `application/x-ndjson`. Empty unless ``Configuration/recentLineLimit`` is set. A line is here once the
-  /// writer has taken it, even if the destination fails. May be called from any thread.
+  /// `application/x-ndjson`. Empty unless ``Configuration/recentLineLimit`` is set. A line is here at once,
+  /// even if a destination hangs, fails or drops it. May be called from any thread.
   public func recent(_ query: LogQuery = LogQuery()) -> [UInt8] { recentLines(query).bytes }
 
   /// The same, with the number of the newest line.
@@ -199,6 +219,7 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   @discardableResult
   public func shutdown(within limit: Duration = .seconds(5)) -> Bool {
     let deadline = Instant.now.advanced(by: limit)
+    latest?.close()
     // All at once, so that no place takes another one's time.
     for place in places { place.beginShutdown(until: deadline) }
     return places.reduce(true) { $1.endShutdown(by: deadline) && $0 }

@@ -57,7 +57,6 @@ import TestSupport
     let sink = GatedSink()
     var configuration = RequestLog.Configuration()
     configuration.queueLineLimit = 10
-    configuration.recentLineLimit = 100
     let log = try RequestLog(to: .custom(sink), configuration: configuration)
     log.log(.info, "0")
     #expect(sink.entered.waitBlocking())
@@ -72,7 +71,7 @@ import TestSupport
     // Twelve that came in, and the line that tells of the others.
     #expect(log.statistics.lines == 13 && log.statistics.lines(.warn) == 1)
     #expect(sink.count == 13)
-    let text = String(decoding: log.recent(), as: UTF8.self)
+    let text = sink.text
     let messages = text.matches(of: /"(?:message":"|dropped.total":)(\w+)/).map { String($0.1) }
     let kept = (0...10).map { "\($0)" }
     #expect(messages == kept + ["20", "after"])

@@ -7,6 +7,7 @@ import TestSupport
     arguments: [
       ("http://mock.test/", RequestEnd.response(statusCode: 203)),
       ("http://fails.test/", .failure(.other, statusCode: nil)),
+      ("http://refuses.test/", .failure(.other, statusCode: nil)),
       ("http://broken.test/", .failure(.connectionLost, statusCode: 206)),
       ("http://plain.test/", .response(statusCode: nil)),
     ], Style.allCases)
@@ -16,7 +17,8 @@ import TestSupport
     let observers = [RecordingObserver(), RecordingObserver()]
     let taps = observers.map { URLSessionTap(observers: [$0]) }
     let original = URLSessionConfiguration.ephemeral(
-      with: MockProtocol.self, FailingProtocol.self, BrokenOffProtocol.self, PlainProtocol.self)
+      with: MockProtocol.self, FailingProtocol.self, RefusingProtocol.self, BrokenOffProtocol.self,
+      PlainProtocol.self)
     let url = try #require(URL(string: target.url))
     let call = AppCall(kind: .data, style: style, request: URLRequest(url: url))
     let stock = try await call.run(original)
@@ -27,7 +29,7 @@ import TestSupport
       tap.flush()
       for observation in observer.ended {
         #expect(observation.end == target.end && observation.errorMessage == nil)
-        let isAnswered = target.url != "http://fails.test/"
+        let isAnswered = !["http://fails.test/", "http://refuses.test/"].contains(target.url)
         #expect(observation.requestBodySize == (observation.errorType == nil ? 0 : nil))
         // All that comes of an app's own loader comes by the relay.
         #expect((observation.timeToFirstByte != nil) == isAnswered)

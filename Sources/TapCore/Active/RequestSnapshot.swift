@@ -19,7 +19,7 @@ public enum RequestWait: String, Sendable, Hashable, CaseIterable {
 /// A request that has not ended, as far as it is known. What is unknown is `nil`.
 public struct RequestSnapshot: Sendable, Hashable {
   /// The request, with the fields that the app has added until now.
-  public let request: RequestDescription
+  public package(set) var request: RequestDescription
   /// When it began. One that has not been started (``RequestWait/start``) waits since then, give or take 0.1
   /// s.
   public let start: Timestamp

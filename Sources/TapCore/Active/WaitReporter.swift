@@ -5,7 +5,7 @@ final class WaitReporter: Sendable {
   private let metrics: [RequestMetrics]
   private let consumers: [any RequestConsumer]
   private let lookTime: Duration
-  private let unfinished = Atomic(-1)
+  private let unfinished = Atomic(0)
   private let probe = Mutex<QueueProbe?>(nil)
 
   /// The most requests that are reported as unfinished, each by itself.
@@ -53,9 +53,19 @@ final class WaitReporter: Sendable {
     of requests: [ActiveRequestTable.Request], atMost limit: Int, at instant: Instant
   ) -> (requests: [RequestSnapshot], count: Int) {
     let oldest = requests.sorted { $0.start < $1.start }.prefix(max(0, limit))
-    Looks(at: oldest.prefix(Self.lookLimit).map(\.record)).wait(until: .now.advanced(by: lookTime))
+    look(at: oldest)
     let now = max(instant, .now)
     return (oldest.compactMap { $0.record.snapshot(since: $0.start, at: now) }, oldest.count)
+  }
+
+  /// Waits for Foundation's queue, 0.1 s at most.
+  private func look(at requests: ArraySlice<ActiveRequestTable.Request>) {
+    Looks(at: requests.prefix(Self.lookLimit).map(\.record)).wait(until: .now.advanced(by: lookTime))
+  }
+
+  /// Those that are active or unstarted, oldest first.
+  private var active: [ActiveRequestTable.Request] {
+    metrics.flatMap { $0.withLock { $0.active.list(since: .never) } }.sorted { $0.start < $1.start }
   }
 
   /// How many requests URLSession has taken and not started, and for how long the oldest of them has waited.
@@ -102,17 +112,21 @@ final class WaitReporter: Sendable {
   }
 
   /// How many requests were active when the tap ended, 0 before.
-  var unfinishedCount: Int { max(0, unfinished.load(ordering: .relaxed)) }
+  var unfinishedCount: Int { unfinished.load(ordering: .relaxed) }
 
-  /// Reports the active requests as the process ends: once.
+  /// Has the requests that ``reportUnfinished()`` reports brought up to date.
+  func lookAtOldest() { look(at: active.prefix(Self.unfinishedLimit)) }
+
+  /// Reports the active requests as the process ends, each once. Those that end from now on have had their
+  /// line.
   func reportUnfinished() {
-    guard unfinished.load(ordering: .relaxed) < 0 else { return }
-    let (requests, more) = requests(limit: Self.unfinishedLimit)
-    let count = requests.count + more
-    guard unfinished.compareExchange(expected: -1, desired: count, ordering: .relaxed).exchanged
-    else { return }
+    let now = Instant.now
+    let requests = active.compactMap { $0.record.unfinished(since: $0.start, at: now) }
+    if requests.isEmpty { return }
+    unfinished.add(requests.count, ordering: .relaxed)
+    let more = requests.count - Self.unfinishedLimit
     for consumer in consumers {
-      for request in requests { consumer.requestIsUnfinished(request) }
+      for request in requests.prefix(Self.unfinishedLimit) { consumer.requestIsUnfinished(request) }
       if more > 0 { consumer.requestsAreUnfinished(more) }
       consumer.batchEnded()
     }

@@ -9,6 +9,8 @@ public struct RequestObservation: Sendable, Hashable {
   public var duration: Duration
   /// How the request ended.
   public var end: RequestEnd
+  /// The status code of the head that came before the end.
+  package var headStatusCode: Int?
   /// The text of the error from libcurl or the app (OpenTelemetry, `error.message`), for people and not for
   /// labels. `nil` if there was no error or no text. The userinfo of a URL in it becomes `REDACTED`.
   public var errorMessage: String? { didSet { errorMessage = errorMessage?.withoutUserinfo } }
@@ -77,24 +79,23 @@ public struct RequestObservation: Sendable, Hashable {
 extension RequestObservation {
   package var outcome: RequestOutcome {
     switch end {
-    case .response(let statusCode?) where request.direction.isError(statusCode): .httpError
-    case .response: .ok
+    case .response: statusCode.map(request.direction.isError) == true ? .httpError : .ok
     case .failure: .error
     case .cancelled: .cancelled
     }
   }
 
-  /// The status code of the response, or `nil` if no head arrived, if the request was cancelled, or if a
-  /// loader of the app's own gave none.
-  public var statusCode: Int? { end.statusCode }
+  /// The status code of the response, also of one that was cut short by a failure or a cancel. `nil` if no
+  /// head came, or if a loader of the app's own gave none.
+  public var statusCode: Int? { end.statusCode ?? headStatusCode }
 
   /// The status code of an error response, or the class of a failure; `nil` on success (OpenTelemetry,
   /// `error.type`).
   public var errorType: String? {
     switch end {
-    case .response(let statusCode?) where request.direction.isError(statusCode): String(statusCode)
+    case .response: statusCode.flatMap { request.direction.isError($0) ? String($0) : nil }
     case .failure(let type, _): type.rawValue
-    case .response, .cancelled: nil
+    case .cancelled: nil
     }
   }
 

@@ -78,6 +78,13 @@ package enum System {
     return workingDirectory == "/" ? "/" + path : workingDirectory + "/" + path
   }
 
+  /// The absolute path of a file without symbolic links, `.` and `..`. `nil` if there is no file.
+  package static func realPath(_ path: String) -> String? {
+    guard let real = realpath(path, nil) else { return nil }
+    defer { free(real) }
+    return String(cString: real)
+  }
+
   static var processID: Int32 { getpid() }
 
   static func atExit(_ function: @convention(c) () -> Void) { atexit(function) }
@@ -243,6 +250,11 @@ extension System {
     var byte: UInt8 = 0
     return pread(descriptor, &byte, 1, off_t(file.size - 1)) == 1 ? byte : nil
   }
+
+  /// Locks a file, unless another holder of it has done so.
+  package static func lock(_ descriptor: Int32) -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+
+  package static func unlock(_ descriptor: Int32) { _ = flock(descriptor, LOCK_UN) }
 
   /// Waits until what was written survives a loss of power.
   package static func synchronize(_ descriptor: Int32) throws(Failure) {

@@ -62,7 +62,8 @@ extension Family: MetricSource where Element: SeriesRow {
 /// The limit and the expiry of a family's series.
 public struct SeriesConfiguration: Sendable, Hashable {
   /// The maximum number of series. Further label sets share one series, whose only label is
-  /// `otel_metric_overflow="true"`, and count in `session_tap_series_overflow_total`. With 0 or less, all do.
+  /// `otel_metric_overflow="true"`. Each look-up of such a set counts in `session_tap_series_overflow_total`,
+  /// since nothing remembers which sets they were. With 0 or less, all do.
   public var limit: Int
 
   /// How long an idle series stays. `nil`, the default, keeps it forever.

@@ -10,7 +10,7 @@ struct GatheredFamily: Sendable {
   }
 
   let descriptor: FamilyDescriptor
-  /// How many label sets exceeded the limit; `nil` if the family has never been asked for labels.
+  /// How many look-ups of label sets exceeded the limit; `nil` if the family has never been asked for labels.
   let overflowCount: UInt64?
   /// How many values were dropped; `nil` for none.
   let droppedCount: UInt64?

@@ -50,7 +50,7 @@ public final class Registry: Sendable {
 
   /// What the registry tells about its own families.
   private static let statistics = [
-    ("session_tap_series_overflow_total", "Label sets that found no room in their metric."),
+    ("session_tap_series_overflow_total", "Look-ups of label sets that found no room in their metric."),
     (
       "session_tap_dropped_values_total",
       "Values that no instrument can take: infinite, not a number, or below 0."

@@ -129,7 +129,8 @@ package struct RequestHistory: Sendable {
       changes.values[index].slowest = Example(request)
     }
     // A 4xx that the app answers with has no error type, because it is the caller's mistake.
-    if request.errorType != nil || request.statusCode.map({ (400..<500).contains($0) }) ?? false {
+    let isRefused = request.end != .cancelled && request.statusCode.map { (400..<500).contains($0) } ?? false
+    if request.errorType != nil || isRefused {
       changes.values[index].newestFailure = Example(request)
     }
   }

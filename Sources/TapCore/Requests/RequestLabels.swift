@@ -64,8 +64,10 @@ enum RequestLabels {
     private let protocolVersion: NetworkProtocolVersion?
 
     init(_ observation: borrowing RequestObservation) {
+      // A cancelled request has its status in the log only: with the label it would count as answered.
+      let status = observation.end == .cancelled ? nil : observation.statusCode
       // A status code has three digits (RFC 9110, section 15). Others would only make series.
-      statusCode = observation.statusCode.flatMap { (100...999).contains($0) ? $0 : nil }
+      statusCode = status.flatMap { (100...999).contains($0) ? $0 : nil }
       failure = if case .failure(let type, _) = observation.end { type } else { nil }
       template = observation.request.urlTemplate?.asLabel
       isFromCache = observation.isFromCache

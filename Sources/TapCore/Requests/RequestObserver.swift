@@ -23,6 +23,8 @@ package protocol RequestConsumer: RequestObserver, AnyObject {
   func requestWaits(_ request: RequestSnapshot)
   /// The process ends before the request does. Does nothing by default.
   func requestIsUnfinished(_ request: RequestSnapshot)
+  /// A request that was reported as unfinished has ended after all. By default the same as any end.
+  func unfinishedRequestEnded(_ observation: RequestObservation)
   /// The number of further unfinished requests. Does nothing by default.
   func requestsAreUnfinished(_ count: Int)
   /// The queue of all URLSessions has not run for this time, and so many requests are unstarted. Does nothing
@@ -37,6 +39,7 @@ package protocol RequestConsumer: RequestObserver, AnyObject {
 extension RequestConsumer {
   package func requestWaits(_ request: RequestSnapshot) {}
   package func requestIsUnfinished(_ request: RequestSnapshot) {}
+  package func unfinishedRequestEnded(_ observation: RequestObservation) { requestEnded(observation) }
   package func requestsAreUnfinished(_ count: Int) {}
   package func queueIsHeld(_ unstarted: Int, for duration: Duration) {}
   package func batchEnded() {}

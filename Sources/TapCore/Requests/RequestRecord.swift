@@ -31,6 +31,9 @@ package final class RequestRecord: Sendable {
     /// Whether the record is in the recorder's queue, as it is from its creation. One delivery covers
     /// everything up to then.
     var isQueued = true
+    /// Whether the request was reported as unfinished before it ended. Never changes after the end: either
+    /// the report or the end has the line of the request.
+    var isReportedUnfinished = false
   }
 
   /// A value that the compiler does not copy.
@@ -100,8 +103,9 @@ package final class RequestRecord: Sendable {
       switch state.stage {
       case .made: state.stage = .givenUp
       case .givenUp, .ended: return false
-      case .active(let start, _):
+      case .active(let start, let statusCode):
         state.stage = .ended
+        if end.statusCode == nil { contents.observation.headStatusCode = statusCode }
         contents.observation.end(end, after: instant.nanoseconds &- start.nanoseconds, add)
       }
       return true
@@ -126,8 +130,23 @@ package final class RequestRecord: Sendable {
   ///
   /// - Parameter begin: When it began, or since when it waits for its start.
   func snapshot(since begin: Instant, at now: Instant) -> RequestSnapshot? {
-    let (stage, request, start) = state.withLock {
-      ($0.stage, contents.observation.request, contents.observation.start)
+    snapshot(since: begin, at: now) { _ in true }
+  }
+
+  /// The same, for a report that the process ends before the request does. `nil` also if there was one.
+  func unfinished(since begin: Instant, at now: Instant) -> RequestSnapshot? {
+    snapshot(since: begin, at: now) { state in
+      if case .ended = state.stage { return false }
+      return !exchange(&state.isReportedUnfinished, with: true)
+    }
+  }
+
+  private func snapshot(
+    since begin: Instant, at now: Instant, if isWanted: (inout State) -> Bool
+  ) -> RequestSnapshot? {
+    let (stage, request, start) = state.withLock { state in
+      let stage = isWanted(&state) ? state.stage : .ended
+      return (stage, contents.observation.request, contents.observation.start)
     }
     switch stage {
     case .givenUp, .ended: return nil
@@ -168,9 +187,9 @@ package final class RequestRecord: Sendable {
   /// thread at a time.
   func deliver() {
     // No lock is held while consumers work.
-    let (stage, delivered) = state.withLock { state in
+    let (stage, delivered, isReported) = state.withLock { state in
       state.isQueued = false
-      return (state.stage, state.delivered)
+      return (state.stage, state.delivered, state.isReportedUnfinished)
     }
     switch (stage, delivered) {
     case (.made, .nothing):
@@ -188,12 +207,14 @@ package final class RequestRecord: Sendable {
       }
       state.withLock { $0.delivered = .begin(series, since: start) }
       for consumer in recorder.consumers { consumer.requestStarted(request) }
-    case (.ended, _): deliverEnd(of: contents.observation, delivered)
+    case (.ended, _): deliverEnd(of: contents.observation, delivered, isReported: isReported)
     case (.made, _), (.givenUp, _), (.active, .begin): break
     }
   }
 
-  private func deliverEnd(of observation: borrowing RequestObservation, _ delivered: Delivered) {
+  private func deliverEnd(
+    of observation: borrowing RequestObservation, _ delivered: Delivered, isReported: Bool
+  ) {
     recorder.metrics(of: observation.request.direction).withLock { store in
       let series: RequestSeries
       switch delivered {
@@ -211,7 +232,13 @@ package final class RequestRecord: Sendable {
     } else {
       for consumer in recorder.consumers { consumer.requestStarted(observation.request) }
     }
-    for consumer in recorder.consumers { consumer.requestEnded(observation) }
+    for consumer in recorder.consumers {
+      if isReported {
+        consumer.unfinishedRequestEnded(observation)
+      } else {
+        consumer.requestEnded(observation)
+      }
+    }
   }
 }
 

@@ -186,10 +186,16 @@ public final class RequestRecorder: Sendable {
   /// Watches the queue of all URLSessions: a metric and a line report if it is blocked.
   package func watch(_ probe: QueueProbe) { reporter.watch(probe) }
 
-  /// Reports each active request as unfinished, once, because the process ends.
+  /// Reports each active request as unfinished, because the process ends. Of each request that began before,
+  /// the consumers get either this report or, within this call, its end.
   package func reportUnfinished() {
     drain()
+    reporter.lookAtOldest()
+    // With those that have begun meanwhile.
+    drain()
     reporter.reportUnfinished()
+    // What ended before its report.
+    drain()
   }
 
   /// Gives no trace to what the app sends from now on: its tracer makes no spans, and its rate samples none.

@@ -84,18 +84,23 @@ extension LineWriter {
   mutating func string(_ text: String, limit: Int) {
     append("\"")
     var text = text
-    text.withUTF8 { content($0, limit: limit) }
+    _ = text.withUTF8 { content($0, limit: limit) }
     append("\"")
   }
 
   /// The content of a string, without its quotes (RFC 8259, section 7), cut between two characters at `limit`
-  /// bytes and ended with `…` there.
+  /// bytes, or `room` bytes with the escapes, and ended with `…` there. Returns whether it is whole.
   ///
   /// Escaped are the quote, the backslash, every control character (C0, DEL and C1) and U+2028 and U+2029,
   /// which end a line in JavaScript and in some readers of lines. The bytes are UTF-8 as a `String` has it:
   /// well-formed.
-  mutating func content(_ bytes: UnsafeBufferPointer<UInt8>, limit: Int) {
-    let count = bytes.count <= limit ? bytes.count : bytes.characterBoundary(before: limit)
+  @discardableResult
+  mutating func content(
+    _ bytes: UnsafeBufferPointer<UInt8>, limit: Int, room: Int = LineLimits.escapedText
+  ) -> Bool {
+    var count = bytes.count <= limit ? bytes.count : bytes.characterBoundary(before: limit)
+    // An escape takes six bytes at most.
+    if count > room / 6 { count = Self.length(of: bytes, limit: count, room: room) }
     // What is before `start` is written. Nearly all text of a line is plain, and is copied as a whole.
     var (start, index) = (0, 0)
     while index < count {
@@ -114,17 +119,39 @@ extension LineWriter {
     }
     append(UnsafeBufferPointer(rebasing: bytes[start..<count]))
     if count < bytes.count { append("…") }
+    return count == bytes.count
   }
 
-  /// The length of a first character that is to be escaped, and 0 for another one. It is not plain ASCII.
+  /// How many of the first bytes have room with their escapes, as far as the end of a character.
+  private static func length(of bytes: UnsafeBufferPointer<UInt8>, limit: Int, room: Int) -> Int {
+    var (index, left) = (0, room)
+    while index < limit {
+      let length = lengthToEscape(bytes[index..<limit])
+      left -= length == 0 ? 1 : lengthOfEscape(bytes[index])
+      if left < 0 { return bytes.characterBoundary(before: index) }
+      index += max(1, length)
+    }
+    return limit
+  }
+
+  /// The length of a first character that is to be escaped, and 0 for another one.
   private static func lengthToEscape(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Int {
     let start = bytes.startIndex
     switch bytes[start] {
+    case 0x20..<0x7F where bytes[start] != UInt8(ascii: "\"") && bytes[start] != UInt8(ascii: "\\"): return 0
     case 0x00..<0x80: return 1
     // U+0080 to U+009F are C2 80 to C2 9F, U+2028 and U+2029 are E2 80 A8 and E2 80 A9.
     case 0xC2 where bytes.count > 1 && bytes[start + 1] < 0xA0: return 2
     case 0xE2 where bytes.count > 2 && bytes[start + 1] == 0x80 && bytes[start + 2] & 0xFE == 0xA8: return 3
     default: return 0
+    }
+  }
+
+  /// The length of the escape of a character that begins so.
+  private static func lengthOfEscape(_ byte: UInt8) -> Int {
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x08, 0x09, 0x0A, 0x0C, 0x0D: 2
+    default: 6
     }
   }
 

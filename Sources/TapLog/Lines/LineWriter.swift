@@ -1,19 +1,21 @@
 import TapCore
 
-/// Writes one line of JSON, part by part, into memory of a fixed size and never past its end. A part that
+/// Writes one line of JSON, part by part, into memory of a limited size and never past its end. A part that
 /// does not fit is left out as a whole, and how many were is the last thing that the line says.
 ///
 /// The first piece that does not fit closes the writer until the end of the part. All of this is in this
 /// module: the compiler inlines no function of another one that is not public, and a line has some 60 pieces.
 struct LineWriter {
-  private let start: UnsafeMutablePointer<UInt8>
+  private var start: UnsafeMutablePointer<UInt8>
   /// The end of what the parts may fill.
-  private let limit: UnsafeMutablePointer<UInt8>
+  private var limit: UnsafeMutablePointer<UInt8>
   /// Where the next piece goes.
   private var next: UnsafeMutablePointer<UInt8>
   /// The end of writing: `next` once a piece did not fit.
   private var end: UnsafeMutablePointer<UInt8>
   private var isClosed = false
+  /// The line may move once, to memory of its own of the size of the longest.
+  private var mayMove = false
   /// Parts that did not fit.
   private(set) var cut = 0
   /// Fields that were refused for their key.
@@ -42,25 +44,33 @@ struct LineWriter {
     }
   }
 
-  /// Makes a line and calls with it, newline included: on the stack if it fits into 1 KiB, the most that the
-  /// compiler gives there, and in memory of its own otherwise.
+  /// Makes a line and calls with it, newline included: on the stack while it fits into 1 KiB, the most that
+  /// the compiler gives there, and in memory of its own from then on.
   @inline(__always)
   static func withLine(write: (inout LineWriter) -> Void, _ body: (UnsafeRawBufferPointer) -> Void) {
-    func make(_ memory: UnsafeMutableBufferPointer<UInt8>, mayBeCut: Bool) -> Bool {
-      guard let base = memory.baseAddress else { return false }
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1_024) { memory in
+      guard let base = memory.baseAddress else { return }
       var line = LineWriter(base, capacity: memory.count - tailLength)
+      line.mayMove = true
       write(&line)
-      if line.cut > 0, !mayBeCut { return false }
       body(line.finish())
-      return true
-    }
-    if withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1_024, { make($0, mayBeCut: false) }) {
-      return
-    }
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: LineLimits.line) {
-      _ = make($0, mayBeCut: true)
+      if !line.mayMove { line.start.deallocate() }
     }
   }
+
+  /// Goes on in memory of its own with what is written, and is not written a second time: the app's rule may
+  /// count what it is asked.
+  @inline(never)
+  private mutating func move() {
+    let (memory, count) = (UnsafeMutablePointer<UInt8>.allocate(capacity: LineLimits.line), count)
+    memory.initialize(from: start, count: count)
+    (start, next, mayMove) = (memory, memory + count, false)
+    limit = memory + LineLimits.line - Self.tailLength
+    end = limit
+  }
+
+  /// The bytes that are written.
+  var count: Int { next - start }
 
   /// What all lines begin with. The severity begins at the same byte in each of them.
   @inline(__always)
@@ -77,16 +87,17 @@ struct LineWriter {
   /// Writes a part of the line as a whole or not at all.
   @inline(__always)
   mutating func part(_ body: (inout LineWriter) -> Void) {
-    let start = next
+    let before = count
     body(&self)
     guard isClosed else { return }
-    (next, end, isClosed) = (start, limit, false)
+    (next, end, isClosed) = (start + before, limit, false)
     cut += 1
   }
 
   /// Has a piece written that has so many bytes, if they fit.
   @inline(__always)
   mutating func reserve(_ count: Int, _ write: (UnsafeMutablePointer<UInt8>) -> Void) {
+    if count > end - next, mayMove { move() }
     if count > end - next {
       (end, isClosed) = (next, true)
     } else {
@@ -113,7 +124,8 @@ struct LineWriter {
   }
 }
 
-/// How long the parts of a line may be, in bytes before escaping. That of a URL can be chosen.
+/// How long the parts of a line may be, in bytes before escaping unless said otherwise. That of a URL can be
+/// chosen.
 enum LineLimits {
   /// Names: of a client, of a host (RFC 1035: 253), a path template, the key of a field.
   static let name = 256
@@ -125,6 +137,8 @@ enum LineLimits {
   static let message = 8_192
   static let fields = 64
   static let line = 16_384
+  /// Any text with its escapes, so that there is room for the rest of its line.
+  static let escapedText = 10_240
 }
 
 // MARK: - Members: what is `nil` is left out

@@ -32,29 +32,81 @@ public struct LogRedaction: Sendable {
   /// Shows the texts of a request as its line does, but for headers, fields and the error's message. A text
   /// that the app's rule omits becomes `nil` or empty.
   package func makeRedactor() -> @Sendable (inout RequestObservation) -> Void {
-    let urls = URLRedactor(allowedQueryKeys: allowedQueryKeys, allowedPaths: allowedPaths)
-    return { [custom] observation in
-      func shown(_ key: String, _ text: String?) -> String? {
-        guard let custom, let text else { return text }
-        return custom(key, text)
-      }
-      let isInbound = observation.request.direction == .inbound
-      let url = urls.redact(observation.request.url, as: isInbound ? .path : .url)
-      observation.request.url = shown(isInbound ? "url.path" : "url.full", url) ?? ""
-      let template = observation.request.urlTemplate
-      observation.request.urlTemplate = shown(isInbound ? "http.route" : "url.template", template)
-      observation.request.serverAddress = shown("server.address", observation.request.serverAddress)
-      observation.request.clientAddress = shown("client.address", observation.request.clientAddress)
-      observation.peerAddress = shown("network.peer.address", observation.peerAddress)
-      let label = observation.request.methodLabel
-      if label != observation.request.method {
-        observation.request.method =
-          shown("http.request.method_original", observation.request.method) ?? label
-      }
+    let redactor = RequestRedactor(self)
+    return { observation in
+      redactor.redact(&observation.request)
+      observation.peerAddress = redactor.shown("network.peer.address", observation.peerAddress)
     }
+  }
+
+  /// The same snapshot, with the texts of its request as a line shows them.
+  package func shown(_ snapshot: RequestSnapshot) -> RequestSnapshot {
+    var snapshot = snapshot
+    RequestRedactor(self).redact(&snapshot.request)
+    return snapshot
   }
 
   package var headers: HeaderNames {
     HeaderNames(request: allowedRequestHeaders, response: allowedResponseHeaders)
+  }
+}
+
+/// What a redaction shows of a request: the one rule for its line and its span.
+struct RequestRedactor: Sendable {
+  let urls: URLRedactor
+  /// The app's rule for what may hold secrets.
+  let custom: (@Sendable (_ key: String, _ value: String) -> String?)?
+
+  init(_ redaction: LogRedaction) {
+    urls = URLRedactor(allowedQueryKeys: redaction.allowedQueryKeys, allowedPaths: redaction.allowedPaths)
+    custom = redaction.custom
+  }
+
+  /// A text as the app's rule leaves it.
+  @inline(__always)
+  func shown(_ key: StaticString, _ text: String?) -> String? {
+    guard let custom, let text else { return text }
+    return custom(key.description, text)
+  }
+
+  /// The URL of a client's request, or the path of a server's.
+  func url(of request: borrowing RequestDescription) -> String? {
+    let (key, form) = Self.url(of: request.direction)
+    return shown(key, urls.redact(request.url, as: form))
+  }
+
+  static func url(of direction: RequestDirection) -> (key: StaticString, form: URLRedactor.Form) {
+    direction == .inbound ? ("url.path", .path) : ("url.full", .url)
+  }
+
+  func template(of request: borrowing RequestDescription) -> String? {
+    shown(request.direction == .inbound ? "http.route" : "url.template", request.urlTemplate)
+  }
+
+  /// The method, where it is none of the known ones.
+  @inline(__always)
+  func originalMethod(of request: borrowing RequestDescription) -> String? {
+    if request.methodLabel == request.method { return nil }
+    return shown("http.request.method_original", request.method)
+  }
+
+  /// Fields of the app's.
+  @inline(__always)
+  func shown(_ fields: [String: FieldValue]) -> [String: FieldValue] {
+    guard let custom, !fields.isEmpty else { return fields }
+    var result = fields
+    for (key, value) in fields {
+      if case .string(let text) = value { result[key] = custom(key, text).map { .string($0) } }
+    }
+    return result
+  }
+
+  func redact(_ request: inout RequestDescription) {
+    request.url = url(of: request) ?? ""
+    request.urlTemplate = template(of: request)
+    request.serverAddress = shown("server.address", request.serverAddress)
+    request.clientAddress = shown("client.address", request.clientAddress)
+    let label = request.methodLabel
+    if label != request.method { request.method = originalMethod(of: request) ?? label }
   }
 }

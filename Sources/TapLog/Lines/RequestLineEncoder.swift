@@ -9,22 +9,19 @@ struct RequestLineEncoder: Sendable {
   /// Of outbound and of inbound requests, whose lines have different keys of their own.
   private let outboundFields: LineFields
   private let inboundFields: LineFields
-  private let urls: URLRedactor
+  private let redactor: RequestRedactor
   private let urlLimit: Int
   private let requestHeaders: Headers
   private let responseHeaders: Headers
-  /// The app's rule for what may hold secrets.
-  private let custom: (@Sendable (_ key: String, _ value: String) -> String?)?
 
   init(_ configuration: RequestLog.Configuration) {
     outboundFields = LineFields(shared: configuration.fields, reserved: .outbound)
     inboundFields = LineFields(shared: configuration.fields, reserved: .inbound)
     let redaction = configuration.redaction
-    urls = URLRedactor(allowedQueryKeys: redaction.allowedQueryKeys, allowedPaths: redaction.allowedPaths)
+    redactor = RequestRedactor(redaction)
     urlLimit = min(max(0, configuration.urlLengthLimit), 8_192)
     requestHeaders = redaction.headers.request.map { ($0, "http.request.header.\($0)") }
     responseHeaders = redaction.headers.response.map { ($0, "http.response.header.\($0)") }
-    custom = redaction.custom
   }
 
   /// A request that has ended.
@@ -53,7 +50,8 @@ struct RequestLineEncoder: Sendable {
     text("error.message", observation.errorMessage, to: &line)
     headers(observation.request.headers, requestHeaders, to: &line)
     headers(observation.responseHeaders, responseHeaders, to: &line)
-    (isInbound ? inboundFields : outboundFields).write(shown(observation.request.fields), to: &line)
+    (isInbound ? inboundFields : outboundFields).write(
+      redactor.shown(observation.request.fields), to: &line)
   }
 
   /// A request that has not ended, and may never.
@@ -83,7 +81,7 @@ struct RequestLineEncoder: Sendable {
       line.trace(waiting.request.traceContext)
     }
     headers(waiting.request.headers, requestHeaders, to: &line)
-    (isInbound ? inboundFields : outboundFields).write(shown(waiting.request.fields), to: &line)
+    (isInbound ? inboundFields : outboundFields).write(redactor.shown(waiting.request.fields), to: &line)
   }
 
   /// Who asks, how, and whom; of a request that the app served, how, for what, and by which address. A port
@@ -91,14 +89,13 @@ struct RequestLineEncoder: Sendable {
   private func target(of request: borrowing RequestDescription, isInbound: Bool, to line: inout LineWriter) {
     if !isInbound { line.part { $0.member("client.name", request.client) } }
     line.part { method(of: request, to: &$0) }
+    url(of: request, to: &line)
     if isInbound {
-      url("url.path", request.url, as: .path, to: &line)
       line.part { $0.member("url.scheme", request.knownScheme) }
-      text("http.route", request.urlTemplate, to: &line)
+      line.part { $0.member("http.route", redactor.template(of: request)) }
       text("client.address", request.clientAddress, to: &line)
     } else {
-      url("url.full", request.url, as: .url, to: &line)
-      text("url.template", request.urlTemplate, to: &line)
+      line.part { $0.member("url.template", redactor.template(of: request)) }
       text("server.address", request.serverAddress, to: &line)
     }
   }
@@ -107,42 +104,27 @@ struct RequestLineEncoder: Sendable {
   /// conventions, `http.request.method_original`).
   @inline(__always)
   private func method(of request: borrowing RequestDescription, to line: inout LineWriter) {
-    let label = request.methodLabel
-    line.member("http.request.method", label, limit: LineLimits.method)
-    if label == request.method { return }
-    let key: StaticString = "http.request.method_original"
-    line.member(key, shown(key, request.method), limit: LineLimits.method)
+    line.member("http.request.method", request.methodLabel, limit: LineLimits.method)
+    line.member(
+      "http.request.method_original", redactor.originalMethod(of: request), limit: LineLimits.method)
   }
 
   /// A part that is one text, if there is one to be shown.
   @inline(__always)
   private func text(_ key: StaticString, _ text: String?, to line: inout LineWriter) {
-    line.part { $0.member(key, shown(key, text)) }
-  }
-
-  /// A text as the app's rule leaves it.
-  @inline(__always)
-  private func shown(_ key: StaticString, _ text: String?) -> String? {
-    guard let custom, let text else { return text }
-    return custom(key.description, text)
+    line.part { $0.member(key, redactor.shown(key, text)) }
   }
 
   /// `,"url.full":"…"` of a client's request, or `,"url.path":"…"` of a server's.
   @inline(__always)
-  private func url(
-    _ key: StaticString, _ url: String, as form: URLRedactor.Form, to line: inout LineWriter
-  ) {
-    if url.isEmpty { return }
-    if let custom {
-      if let text = custom(key.description, urls.redact(url, as: form)) {
-        line.part { $0.member(key, text, limit: urlLimit) }
-      }
-      return
-    }
+  private func url(of request: borrowing RequestDescription, to line: inout LineWriter) {
+    if request.url.isEmpty { return }
+    let (key, form) = RequestRedactor.url(of: request.direction)
     line.part { line in
+      if redactor.custom != nil { return line.member(key, redactor.url(of: request), limit: urlLimit) }
       line.key(key)
       line.append("\"")
-      urls.redact(url, as: form, limit: urlLimit, to: &line)
+      redactor.urls.redact(request.url, as: form, limit: urlLimit, to: &line)
       line.append("\"")
     }
   }
@@ -162,7 +144,7 @@ struct RequestLineEncoder: Sendable {
 
   private func connection(of observation: borrowing RequestObservation, to line: inout LineWriter) {
     line.member("network.protocol.version", observation.protocolVersion?.rawValue)
-    line.member("network.peer.address", shown("network.peer.address", observation.peerAddress))
+    line.member("network.peer.address", redactor.shown("network.peer.address", observation.peerAddress))
     if let isReused = observation.isConnectionReused {
       line.append(isReused ? ",\"connection.reused\":true" : ",\"connection.reused\":false")
     }
@@ -177,7 +159,7 @@ struct RequestLineEncoder: Sendable {
       // Names differ in case only where a dictionary has a header twice; the first by name is the one.
       let matches = headers.filter { $0.key.utf8.count == name.utf8.count && $0.key.lowercased() == name }
       guard let value = matches.min(by: { $0.key < $1.key })?.value else { continue }
-      guard let text = custom.map({ $0(key, value) }) ?? value else { continue }
+      guard let text = redactor.custom.map({ $0(key, value) }) ?? value else { continue }
       line.part { line in
         line.append(",")
         line.string(key, limit: 2 * LineLimits.name)
@@ -186,16 +168,5 @@ struct RequestLineEncoder: Sendable {
         line.append("]")
       }
     }
-  }
-
-  /// The fields of one line, as the app's rule leaves them.
-  @inline(__always)
-  private func shown(_ fields: [String: FieldValue]) -> [String: FieldValue] {
-    guard let custom, !fields.isEmpty else { return fields }
-    var result = fields
-    for (key, value) in fields {
-      if case .string(let text) = value { result[key] = custom(key, text).map { .string($0) } }
-    }
-    return result
   }
 }

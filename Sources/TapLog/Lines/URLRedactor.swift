@@ -34,10 +34,13 @@ struct URLRedactor: Sendable {
   func redact(_ url: String, as form: Form = .url, limit: Int, to line: inout LineWriter) {
     var url = url
     url.withUTF8 { bytes in
-      var left = limit
+      var (left, room) = (limit, LineLimits.escapedText)
       pieces(of: bytes[...], form) { piece in
-        if left >= 0 { line.content(UnsafeBufferPointer(rebasing: piece), limit: left) }
-        left -= piece.count
+        guard left >= 0 else { return }
+        let before = line.count
+        let isWhole = line.content(UnsafeBufferPointer(rebasing: piece), limit: left, room: max(0, room))
+        left = isWhole ? left - piece.count : -1
+        room -= line.count - before
       }
     }
   }

@@ -51,6 +51,9 @@ struct FileOutput: LogOutput {
     }
   }
 
+  /// A FIFO without a reader is known by its path.
+  var identity: System.FileStatus? { file?.status ?? (try? System.status(ofPath: path)) }
+
   mutating func write(_ batch: inout LineBuffer) -> LogOutputResult {
     let torn = leaveStaleFile(&batch)
     var result = append(&batch)
@@ -91,10 +94,12 @@ struct FileOutput: LogOutput {
     guard let old = RotatedFiles(ofLogAt: path) else { return }
     synchronize()
     faults.attempt(.rotation) { () throws(System.Failure) in
-      let newest = try old.moveLog(at: .now)
+      // Another log of the same path may have moved it, and begun the next.
+      let newest = file.isAt(path) ? try old.moveLog(at: .now) : nil
       keepPermissions()
       try open()
       file.close()
+      guard let newest else { return }
       faults.attempt(.oldFiles) { () throws(System.Failure) in
         try old.removeExcess(by: rotation, newest: newest)
       }

@@ -7,13 +7,10 @@ final class LogPlace: Sendable {
   private let lines: BoundedQueue<LineBuffer>
   private let limits: (bytes: Int, lines: Int)
 
-  /// - Parameter recentLines: Where the lines are kept that the writer has taken.
   init(
-    _ place: RequestLog.Destination.Place, _ configuration: RequestLog.Configuration,
-    recentLines: RecentLines?
+    to output: any LogOutput, _ faults: LogFaults, _ configuration: RequestLog.Configuration
   ) throws(RequestLogError) {
-    let faults = LogFaults(of: place.text, isQuiet: configuration.isQuiet)
-    writer = LogWriter(to: try place.makeOutput(configuration, faults), faults, recentLines: recentLines)
+    writer = LogWriter(to: output, faults)
     limits = (max(32_768, configuration.queueByteLimit), max(1, configuration.queueLineLimit))
     lines = BoundedQueue { [writer] in writer.write(&$0, &$1) }
     do {

@@ -91,11 +91,10 @@ final class LogWriter: Sendable {
   /// Locked by the one thread that writes, while it does.
   private let output: Mutex<any LogOutput>
   private let faults: LogFaults
-  private let recentLines: RecentLines?
   private let state = Mutex(State())
 
-  init(to output: any LogOutput, _ faults: LogFaults, recentLines: RecentLines? = nil) {
-    (self.faults, self.recentLines) = (faults, recentLines)
+  init(to output: any LogOutput, _ faults: LogFaults) {
+    self.faults = faults
     self.output = Mutex(output)
   }
 
@@ -143,10 +142,7 @@ final class LogWriter: Sendable {
 
   /// Writes a batch as far as the output takes it. Called by the queue's worker.
   func write(_ batch: inout LineBuffer, _ turn: inout QueueTurn) {
-    if turn.isNew {
-      report(in: &batch)
-      recentLines?.add(batch)
-    }
+    if turn.isNew { report(in: &batch) }
     repeat {
       if let next = write(&batch) {
         turn.next = next

@@ -16,6 +16,15 @@ extension ClientRelay {
     return true
   }
 
+  /// Records that there is no loader after all.
+  func refuse(at now: Instant = .now) {
+    progress.state.withLock { $0.phase = .done }
+    for request in requests {
+      request.record.begin(at: now)
+      request.record.end(.failure(.unsupportedURL, statusCode: nil), at: now)
+    }
+  }
+
   private static let watchQueue = DispatchQueue(label: "session-tap.challenged-tasks", qos: .utility)
 
   /// Watches a task whose server asked for credentials until it has ended.
@@ -43,6 +52,8 @@ extension ClientRelay {
     let error = task.state == .canceling ? URLError(.cancelled) : task.error
     let response = error == nil ? task.response as? HTTPURLResponse : nil
     var transfer = TransferInfo()
+    // Until the challenge is answered, the head that came last is that of the 401.
+    if progress.state.withLock({ $0.phase == .challenged }) { transfer.relay.statusCode = 401 }
     end(&transfer, of: task, response, error, at: .now)
   }
 
@@ -57,6 +68,10 @@ extension ClientRelay {
       defer { if isLast { state.phase = .done } }
       (transfer.relay, transfer.elapsed) = (state.relay, state.elapsed(at: now))
       return (true, state.phase != .made)
+    }
+    if isFirst, !hasStarted, isLast, transfer.end != .cancelled {
+      // The loader reports its end as it is made.
+      for request in requests { request.record.begin(at: now) }
     }
     if hasStarted, !transfer.relay.isFromCache {
       context.curl?.read(loader, into: &transfer)
@@ -119,6 +134,7 @@ extension ClientRelay {
     let headers = context.keepsHeaders ? response?.allHeaderFields as? [String: String] ?? [:] : [:]
     for request in requests {
       request.record.end(end, at: now) { observation in
+        if end == .cancelled { observation.headStatusCode = statusCode }
         observation.errorMessage = message
         (observation.requestBodySize, observation.responseBodySize) = (sent, received)
         observation.isFromCache = transfer.relay.isFromCache

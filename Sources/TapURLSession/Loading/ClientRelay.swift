@@ -31,7 +31,8 @@ final class ClientRelay: NSObject, URLProtocolClient {
   deinit {
     if isDone { return }
     leave(at: .now)
-    for request in requests { request.record.end(.cancelled) }
+    let statusCode = progress.progress.statusCode
+    for request in requests { request.record.end(.cancelled) { $0.headStatusCode = statusCode } }
   }
 
   /// Whether the loader has reported its end, and Foundation puts no other loader in its place.

@@ -49,16 +49,18 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
     guard let context = Self.context, let originalClient = super.client else { return }
     let asked = TaskRequest(request, carried?.text)
     let relay = ClientRelay(to: originalClient, asked, in: carried?.trace, context: context)
+    self.relay = relay
     let isOfContext = carried?.context == ObjectIdentifier(context)
     guard let loaderClass = isOfContext ? carried?.loader : context.loader(for: request) else { return }
     loader = loaderClass.init(task: task, cachedResponse: cachedResponse, client: relay)
-    self.relay = relay
   }
 
   /// Called again by Foundation when a suspended task resumes.
   override func startLoading() {
     guard let loader else {
       // A class of the app took the request in `canInit` and refuses it now. The task must end.
+      let client = client
+      relay?.refuse()
       client?.urlProtocol(self, didFailWithError: URLError(.unsupportedURL))
       return
     }

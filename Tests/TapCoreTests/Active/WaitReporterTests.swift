@@ -158,7 +158,10 @@ struct WaitReporterTests {
     let reporter = WaitReporter(metrics, consumers)
     let records = (0..<1_003).map { _ in makeRecord() }
     for record in records { begin(record, at: .now, in: metrics[0]) }
-    for _ in 0..<2 { reporter.reportUnfinished() }
+    for _ in 0..<2 {
+      reporter.lookAtOldest()
+      reporter.reportUnfinished()
+    }
     let told = Array(repeating: "http://a/ redirect", count: 1_000)
     #expect(consumers.allSatisfy { $0.text == told + ["3 more", "end"] })
     #expect(reporter.unfinishedCount == 1_003)

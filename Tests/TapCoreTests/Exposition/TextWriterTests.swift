@@ -41,7 +41,7 @@ struct TextWriterTests {
         # HELP queue_depth Jobs that wait.
         # TYPE queue_depth gauge
         queue_depth -2.5
-        # HELP session_tap_series_overflow_total Label sets that found no room in their metric.
+        # HELP session_tap_series_overflow_total Look-ups of label sets that found no room in their metric.
         # TYPE session_tap_series_overflow_total counter
         session_tap_series_overflow_total{metric="jobs_total"} 0
 

@@ -122,7 +122,7 @@ struct RequestMetricsTests {
         # HELP session_tap_refused_threads Starts of a thread that the system refused, as at a limit of tasks. Each is tried again.
         session_tap_refused_threads_total 0
         # TYPE session_tap_series_overflow counter
-        # HELP session_tap_series_overflow Label sets that found no room in their metric.
+        # HELP session_tap_series_overflow Look-ups of label sets that found no room in their metric.
         session_tap_series_overflow_total{metric="http_client_active_requests"} 0
         session_tap_series_overflow_total{metric="http_client_connections_opened_total"} 0
         session_tap_series_overflow_total{metric="http_client_network_round_trip_seconds"} 0

@@ -9,8 +9,8 @@ import TestSupport
 
   init() throws {
     let configuration = with(RequestLog.Configuration()) { ($0.queueLineLimit, $0.isQuiet) = (4, true) }
-    place = try LogPlace(
-      RequestLog.Destination.custom(sink).places[0], configuration, recentLines: nil)
+    let faults = LogFaults(of: "under test", isQuiet: true)
+    place = try LogPlace(to: SinkOutput(sink: sink, faults: faults), faults, configuration)
   }
 
   private func add(_ lines: String...) {
@@ -38,8 +38,8 @@ import TestSupport
     async throws
   {
     let gated = GatedSink()
-    let place = try LogPlace(
-      RequestLog.Destination.custom(gated).places[0], with(.init()) { $0.isQuiet = true }, recentLines: nil)
+    let faults = LogFaults(of: "under test", isQuiet: true)
+    let place = try LogPlace(to: SinkOutput(sink: gated, faults: faults), faults, .init())
     func enqueue() { Array("a\n".utf8).withUnsafeBytes { place.enqueue($0, severity: .info) } }
     enqueue()
     place.wake()

@@ -36,6 +36,24 @@ final class FailingProtocol: MockProtocol {
   }
 }
 
+/// A URLProtocol of an app's own that takes a request and refuses it before its start.
+final class RefusingProtocol: MockProtocol {
+  override class func canInit(with request: URLRequest) -> Bool { request.url?.host == "refuses.test" }
+
+  required init(request: URLRequest, cachedResponse: CachedURLResponse?, client: (any URLProtocolClient)?) {
+    super.init(request: request, cachedResponse: cachedResponse, client: client)
+  }
+
+  required init(task: URLSessionTask, cachedResponse: CachedURLResponse?, client: (any URLProtocolClient)?) {
+    let request = task.originalRequest ?? URLRequest(url: URL(fileURLWithPath: "/"))
+    super.init(request: request, cachedResponse: cachedResponse, client: client)
+    self.task = task
+    self.client?.urlProtocol(self, didFailWithError: URLError(.dataNotAllowed))
+  }
+
+  override func startLoading() {}
+}
+
 /// A URLProtocol of an app's own that fails after the head of its response.
 final class BrokenOffProtocol: MockProtocol {
   override class func canInit(with request: URLRequest) -> Bool { request.url?.host == "broken.test" }
