@@ -21,7 +21,11 @@ func cancellableCall<Answer: Sendable>(
   }
   return await withTaskCancellationHandler {
     await withCheckedContinuation { continuation in
-      let task = make { continuation.resume(returning: $0) }
+      let task = make { answer in
+        // A cancel that comes later finds nothing, and keeps nothing until then.
+        started.withLock { $0 = nil }
+        continuation.resume(returning: answer)
+      }
       started.withLock { $0 = task }
       task.resume()
       if let delay { cancel(after: delay) }

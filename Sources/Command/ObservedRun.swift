@@ -48,7 +48,7 @@ struct ObservedRun {
   /// them.
   ///
   /// - Returns: Whether there were requests, and none was answered with a status below 400. What was
-  ///   cancelled does not count.
+  ///   cancelled does not count, unless it took too long.
   @discardableResult func run(
     atMost duration: Duration?, endsWithRequests: Bool, requests: @escaping @Sendable (Tap) async -> Void
   ) async -> Bool {
@@ -76,6 +76,16 @@ struct ObservedRun {
     return counter.allFailed
   }
 
+  /// Says that a request was cancelled, since it took too long.
+  func noteTimeout(of url: URL, after time: Duration) {
+    counter.noteTimeout()
+    // Without what may be secret.
+    var shown = URLComponents()
+    (shown.scheme, shown.host, shown.port, shown.path) = (url.scheme, url.host, url.port, url.path)
+    let seconds = (time / .seconds(1)).formatted(.number.precision(.fractionLength(0...3)).grouping(.never))
+    Terminal.complain("\(shown.string ?? "a URL") was not answered within \(seconds) s: cancelled")
+  }
+
   /// Waits for the time to pass, or for the cancel of the task.
   private static func pause(for time: Duration) async { try? await Task.sleep(for: time) }
 }
@@ -85,6 +95,7 @@ private final class RequestCounter: RequestObserver {
   private struct Counts {
     var active = 0
     var served = 0
+    var timeouts = 0
     var ended: [RequestOutcome: Int] = [:]
   }
 
@@ -103,10 +114,12 @@ private final class RequestCounter: RequestObserver {
     }
   }
 
+  func noteTimeout() { counts.withLock { $0.timeouts += 1 } }
+
   var allFailed: Bool {
     counts.withLock { counts in
       let ended = counts.ended.filter { $0.key != .cancelled }
-      return !ended.isEmpty && ended[.ok] == nil
+      return (!ended.isEmpty || counts.timeouts > 0) && ended[.ok] == nil
     }
   }
 

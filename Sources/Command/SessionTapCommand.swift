@@ -78,8 +78,8 @@ import SessionTap
     let pause = try options.duration("--every") ?? .seconds(5)
     let count = try options.integer("--count", in: 1...1_000_000_000) ?? .max
     let configuration = URLSessionConfiguration.ephemeral
-    configuration.timeoutIntervalForRequest =
-      (try options.duration("--timeout") ?? .seconds(10)) / .seconds(1)
+    let timeout = try options.duration("--timeout") ?? .seconds(10)
+    configuration.timeoutIntervalForRequest = timeout / .seconds(1)
     configuration.urlCache = nil
     let run = try ObservedRun(options)
     return await !run.run(atMost: nil, endsWithRequests: true) { tap in
@@ -90,7 +90,14 @@ import SessionTap
         await withDiscardingTaskGroup { group in
           for url in urls {
             group.addTask {
-              await cancellableCall { done in session.dataTask(with: url) { _, _, _ in done(()) } }
+              // Foundation's own time-out begins anew with each piece of a body, and ends no request that
+              // waits for credentials. Where it ends a request, it goes first: it names the failure.
+              let error = await cancellableCall(cancelledAfter: timeout + .milliseconds(500)) { done in
+                session.dataTask(with: url) { done($2) }
+              }
+              if !Task.isCancelled, (error as? URLError)?.code == .cancelled {
+                run.noteTimeout(of: url, after: timeout)
+              }
             }
           }
         }

@@ -72,17 +72,19 @@ struct EnvironmentVariable: Sendable {
     port("OTEL_EXPORTER_PROMETHEUS_PORT"), EnvironmentVariable(ofTarget: serviceName),
     EnvironmentVariable(ofTarget: resourceAttributes),
     EnvironmentVariable(
-      "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS", \.knownMethods, otherwise: "which names no method"
+      "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS", \.knownMethods, otherwise: "which names no method",
+      comparing: { Set($0) }
     ) { value in
       let methods = value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         .filter { !$0.isEmpty }
       return methods.isEmpty ? nil : methods
     },
     flag(allowNetwork, .endpoint, \.access.allowsAnyoneFromNetwork),
-    EnvironmentVariable("SESSION_TAP_BEARER_TOKEN_FILE", of: .endpoint, \.access.bearerTokenFile) { $0 },
-    EnvironmentVariable("SESSION_TAP_BASIC_PASSWORD_FILE", of: .endpoint, \.access.basicPasswordFile) { $0 },
+    file("SESSION_TAP_BEARER_TOKEN_FILE", \.access.bearerTokenFile),
+    file("SESSION_TAP_BASIC_PASSWORD_FILE", \.access.basicPasswordFile),
     EnvironmentVariable(
-      log, \.log, otherwise: "neither 'off' nor places, separated by commas", comparing: { $0?.kinds }
+      log, \.log, otherwise: "neither 'off' nor places, separated by commas",
+      comparing: { $0?.canonicalKinds }
     ) { value in
       let places = value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
       if places == ["off"] { return .some(nil) }
@@ -101,9 +103,18 @@ struct EnvironmentVariable: Sendable {
   ]
 
   private static func host(_ name: String) -> EnvironmentVariable {
-    EnvironmentVariable(name, of: .address, \.host, otherwise: "neither an IP address nor a host name") {
+    EnvironmentVariable(
+      name, of: .address, \.host, otherwise: "neither an IP address nor a host name",
+      comparing: HostText.canonical
+    ) {
       $0.lowercased() == "localhost" ? "127.0.0.1" : HostText.parse($0)
     }
+  }
+
+  private static func file(
+    _ name: String, _ path: any WritableKeyPath<Tap.Configuration, String?> & Sendable
+  ) -> EnvironmentVariable {
+    EnvironmentVariable(name, of: .endpoint, path, comparing: { $0.map(FilePath.canonical) }) { $0 }
   }
 
   private static func port(_ name: String) -> EnvironmentVariable {

@@ -39,7 +39,7 @@ extension Tap {
     public var target = TargetInfo(serviceName: nil, resourceAttributes: nil)
     /// Where the lines go: each request's, and the app's own. `nil` writes none. A list has several places:
     /// `[.file("requests.jsonl"), .standardError]`. ``logging`` says how the lines are made.
-    public var log: RequestLog.Destination?
+    public var log: RequestLog.Destination? { didSet { isLogOfCode = true } }
     /// How the lines are made and written, wherever ``log`` has them go: redaction, sampling, limits,
     /// rotation.
     public var logging = RequestLog.Configuration()
@@ -89,6 +89,8 @@ extension Tap {
     /// The address, if a variable has changed it.
     var environmentAddress: EndpointAddress?
     var environmentLog: RequestLog.Destination?
+    /// Whether the code has set ``log``.
+    var isLogOfCode = false
 
     /// Makes the default configuration, changed by the process's environment (``init(environment:)``).
     public init() { self.init(environment: ProcessInfo.processInfo.environment) }
@@ -118,14 +120,16 @@ extension Tap.Configuration {
       return try RequestLog(to: destination, configuration: logging)
     } catch {
       guard error.code == .cannotOpen, let environmentLog else { throw error }
-      if destination.kinds == environmentLog.kinds {
+      if !isLogOfCode {
         warnings.append("\(EnvironmentVariable.log): \(error); the app runs without a log")
         // It is not the code that sets none.
         assignments.removeAll { $0.variable.name == EnvironmentVariable.log }
         log = nil
         return try makeLog()
       }
-      guard let requestLog = try? RequestLog(to: environmentLog, configuration: logging) else { throw error }
+      guard destination.canonicalKinds != environmentLog.canonicalKinds,
+        let requestLog = try? RequestLog(to: environmentLog, configuration: logging)
+      else { throw error }
       warnings.append("\(error); \(EnvironmentVariable.log) is used instead")
       log = environmentLog
       return requestLog

@@ -22,7 +22,7 @@ extension Tap.Configuration {
       resourceAttributes: values[EnvironmentVariable.resourceAttributes])
     for variable in EnvironmentVariable.all {
       guard let value = values[variable.name] else { continue }
-      if let precedent = variable.precedent, values[precedent] != nil {
+      if let precedent = variable.precedent, assignments.contains(where: { $0.variable.name == precedent }) {
         warn(variable.name, value, "which is ignored: \(precedent) is set")
       } else if let holds = variable.take(value, &self) {
         assignments.append(.init(variable: variable, value: value, holds: holds))
@@ -38,7 +38,7 @@ extension Tap.Configuration {
       logging.rotation = nil
     }
     environmentAddress = assignments.contains { $0.variable.part == .address } ? endpoint?.address : nil
-    environmentLog = log
+    (environmentLog, isLogOfCode) = (log, false)
     let names = EnvironmentVariable.all.map(\.name)
     for name in environment.keys.sorted()
     where name.hasPrefix(EnvironmentVariable.prefix) && !names.contains(name) {
@@ -70,7 +70,11 @@ extension Tap.Configuration {
   /// is the environment that keeps the endpoint from listening.
   func tolerates(_ error: EndpointError) -> Bool {
     if error.code == .addressInUse { return !failsIfAddressInUse }
-    if environmentAddress != nil, environmentAddress == endpoint?.address { return true }
+    if let address = endpoint?.address, let environmentAddress, environmentAddress.port == address.port,
+      HostText.canonical(environmentAddress.host) == HostText.canonical(address.host)
+    {
+      return true
+    }
     return variable(ofFileIn: error) != nil
   }
 

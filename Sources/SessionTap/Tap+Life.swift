@@ -19,6 +19,9 @@ extension Tap {
   /// try await tap.runUntilTerminated { try await app.run() }
   /// ```
   ///
+  /// If the app has not ended a second after the signal, a warning in the log and on standard error says
+  /// which requests are active.
+  ///
   /// - Throws: The app's errors, except for a `CancellationError` after a signal.
   public func runUntilTerminated(_ app: @escaping @Sendable () async throws -> Void) async throws {
     let signals = TerminationSignals()
@@ -33,12 +36,28 @@ extension Tap {
       var result = await group.next() ?? nil
       let isAsked = result == nil
       group.cancelAll()
+      let end = Promise<Void>()
+      if isAsked { warnOfWait(until: end) }
       for await other in group { result = result ?? other }
+      end.fulfill(())
       if isAsked, case .failure(let error) = result, error is CancellationError { result = .success(()) }
       return result
     }
     await shutdown()
     try result?.get()
+  }
+}
+
+extension Tap {
+  /// Says once, after a second, what may keep the app from its end.
+  private func warnOfWait(until end: Promise<Void>) {
+    BackgroundThread.startNowOrLater { [recorder, redaction = configuration.logging.redaction, weak self] in
+      guard end.wait(until: .now.advanced(by: .seconds(1))) == nil else { return }
+      let (oldest, more) = recorder.oldestActiveRequests(limit: 1)
+      let first = oldest.first.map { ", the oldest: \(redaction.shown($0))" } ?? ""
+      self?.warn(
+        "the app was asked to end, and has not ended; active requests: \(oldest.count + more)\(first)")
+    }
   }
 }
 

@@ -22,6 +22,8 @@ import TestSupport
     SESSION_TAP_HOST=; OTEL_EXPORTER_PROMETHEUS_HOST=::2 > host ::2
     SESSION_TAP_HOST=::1; OTEL_EXPORTER_PROMETHEUS_HOST=::2 > host ::1, ! which is ignored: SESSION_TAP_HOST is set
     SESSION_TAP_PORT=7; OTEL_EXPORTER_PROMETHEUS_PORT=8 > port 7, ! which is ignored: SESSION_TAP_PORT is set
+    SESSION_TAP_PORT=tcp://10.0.0.7:9464; OTEL_EXPORTER_PROMETHEUS_PORT=9999 > port 9999, ! not a port: it is ignored
+    SESSION_TAP_HOST=a b; OTEL_EXPORTER_PROMETHEUS_HOST=::2 > host ::2, ! neither an IP address nor a host name: it is ignored
     OTEL_SERVICE_NAME=shop > service shop
     OTEL_RESOURCE_ATTRIBUTES=service.name=shop > service shop
     OTEL_SERVICE_NAME=shop; OTEL_RESOURCE_ATTRIBUTES=service.name=other > service shop
@@ -176,6 +178,28 @@ import TestSupport
     #expect(repeated == [])
   }
 
+  @Test func `the same value in another form is no other one`() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("secret\n", to: "tokens")
+    try FileManager.default.createSymbolicLink(
+      atPath: folder("link.jsonl"), withDestinationPath: "log.jsonl")
+    let changed = Self.warnings([
+      ("SESSION_TAP_HOST", "0:0:0:0:0:0:0:1"), ("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS", "GET,PUT"),
+      ("SESSION_TAP_BEARER_TOKEN_FILE", folder("tokens")),
+      ("SESSION_TAP_LOG", folder("link.jsonl") + ",stderr"),
+    ]) {
+      $0.endpoint?.address = .tcp(host: "::1", port: 9464)
+      $0.endpoint?.access.bearerTokenFile = folder("./tokens")
+      $0.knownMethods = ["PUT", "GET", "GET"]
+      $0.log = [.standardError, .file(folder("log.jsonl"))]
+    }
+    #expect(changed == [])
+    let names = Self.warnings([("SESSION_TAP_HOST", "LocalHost")]) {
+      $0.endpoint?.address = .tcp(host: "localhost", port: 9464)
+    }
+    #expect(names == [])
+  }
+
   @Test func `a variable is named that has no effect`() {
     let ofEndpoint = Self.each.filter {
       ["HOST", "PORT", "NETWORK", "FILE", "SERVE_LOG"].contains(where: $0.0.hasSuffix)
@@ -227,7 +251,8 @@ import TestSupport
   }
 
   @Test func `a log of the code's that fails is an error where the variable gives no other`() throws {
-    for value in ["", "off", "/no/such/requests.jsonl"] {
+    // Also where both name the same.
+    for value in ["", "off", "/no/such/requests.jsonl", "/no/such/log.jsonl"] {
       var configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG": value])
       configuration.log = .file("/no/such/log.jsonl")
       let error = #expect(throws: TapError.self) { try Tap(configuration) }

@@ -64,6 +64,64 @@ import TestSupport
     #expect(lines.count == 5)
   }
 
+  /// Ends its request as soon as somebody looks at it.
+  private final class EndingSource: RequestProgressSource {
+    let request = Mutex<RequestRecord?>(nil)
+    var progress: RequestProgress { RequestProgress() }
+
+    func look(then done: @escaping @Sendable () -> Void) {
+      request.withLock { $0.take() }?.end(.response(statusCode: 200))
+      done()
+    }
+  }
+
+  /// Ends a request once some are reported as unfinished, and has that delivered while the log takes lines.
+  private final class EndingConsumer: RequestConsumer {
+    let request = Mutex<ActiveRequest?>(nil)
+    let recorder = Mutex<RequestRecorder?>(nil)
+
+    func requestEnded(_ observation: RequestObservation) {}
+    func requestIsUnfinished(_ snapshot: RequestSnapshot) {
+      request.withLock { $0.take() }?.end(statusCode: 200)
+    }
+
+    func batchEnded() { recorder.withLock { $0 }?.drain() }
+  }
+
+  /// Requests that end while they are looked at, after they were reported, before, and not at all.
+  @Test(.serialized, arguments: [false, true], [false, true])
+  func `each request has one line, also one that ends while the tap does`(
+    isExit: Bool, drains: Bool
+  ) async throws {
+    let folder = try TemporaryFolder()
+    try ExitValues.give("TapEndTests.3", folder("requests.jsonl"), isExit, drains)
+    await #expect(processExitsWith: .exitCode(7)) {
+      let (path, isExit, drains) = try ExitValues.take("TapEndTests.3", String.self, Bool.self, Bool.self)
+      let (source, consumer) = (EndingSource(), EndingConsumer())
+      let tap = try Tap(.test(log: .file(path)) { $0.consumers = [consumer] })
+      func begin(_ path: String) -> ActiveRequest {
+        tap.outbound.begin(client: "c", method: "GET", url: "http://host/\(path)")
+      }
+      let first = RequestRecord(
+        RequestDescription(client: "c", method: "GET", url: "http://host/looked"), recorder: tap.recorder,
+        progress: source)
+      first.begin()
+      source.request.withLock { $0 = first }
+      consumer.request.withLock { $0 = begin("reported") }
+      if drains { consumer.recorder.withLock { $0 = tap.recorder } }
+      let active = begin("active")
+      begin("before").end(statusCode: 200)
+      if !isExit { await tap.shutdown() }
+      withExtendedLifetime((active, first)) { exit(7) }
+    }
+    let lines = try folder.lines("requests.jsonl").compactMap {
+      $0.firstMatch(of: /"event":"http\.client\.request(\.unfinished)?",.*host\/(\w+)"/)
+    }
+    #expect(
+      lines.map { "\($0.2)\($0.1 ?? "")" }.sorted()
+        == ["active.unfinished", "before", "looked", "reported.unfinished"])
+  }
+
   @Test func `a flush does not wait for longer than said`() async throws {
     let gate = Gate()
     struct Observer: RequestObserver {
@@ -264,6 +322,26 @@ import TestSupport
       kill(getpid(), SIGINT)
       try await Poll.until("end of the process by the second signal") { false }
     }
+  }
+
+  @Test func `an app that does not end at a signal is told what it may wait for`() async throws {
+    let result = await #expect(processExitsWith: .exitCode(7), observing: [\.standardErrorContent]) {
+      let tap = try Tap.start(.test(log: .memory) { ($0.isQuiet, $0.logging.recentLineLimit) = (false, 9) })
+      let request = tap.outbound.begin(client: "c", method: "GET", url: "http://host/slow?token=s3cret")
+      try await tap.runUntilTerminated {
+        kill(getpid(), SIGTERM)
+        // A task that does not care for its cancel.
+        try await Poll.until("the warning") { tap.requestLog?.recentText.contains("has not ended") == true }
+      }
+      withExtendedLifetime(request) { exit(7) }
+    }
+    let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    let said = text.split(separator: "\n").filter {
+      $0.contains("the app was asked to end, and has not ended")
+    }
+    #expect(said.count == 1 && !text.contains("s3cret"))
+    let request = "active requests: 1, the oldest: GET http://host/slow?token=REDACTED waits for response, 1."
+    #expect(said.first?.contains(request) == true)
   }
 
   /// No signal has asked the app to end.

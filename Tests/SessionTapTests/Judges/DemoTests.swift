@@ -257,6 +257,21 @@ import TestSupport
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
   }
 
+  /// Before 6.3.2 Foundation waits for credentials without an end, whatever its own time-out says.
+  @Test func `a probe bounds each request by its time-out, and says so`() async throws {
+    let origin = try Origin { _ in
+      [.response("401 Unauthorized", headers: [("WWW-Authenticate", "Basic realm=\"r\"")])]
+    }
+    let url = origin.url("/secret?token=s3cret").absoluteString
+    let options = ["--count", "1", "--timeout", "1s", "--port", "0"]
+    let start = ContinuousClock.now
+    let result = try await Self.end(["probe", url] + options)
+    #expect(start.duration(to: .now) < .seconds(20))
+    #expect(result.status == 1 && !result.output.contains("s3cret"))
+    let said = "not answered within 1 s: cancelled"
+    #expect(result.output.contains(said) || result.output.contains("1 http errors"))
+  }
+
   @Test func `the probe makes its rounds and ends`() async throws {
     let origin = try Origin { _ in [.response()] }
     let folder = try TemporaryFolder()
