@@ -111,25 +111,21 @@ import TestSupport
     }
   }
 
-  @Test func `a host that is none is ignored, whatever it is`() {
+  @Test func `a host that is none is ignored, whatever it is, and an unknown name is cut`() {
     let hosts = [
       " ", "\t", "http://localhost", "localhost:9464", "[::1", "::1]", "[]", "[::1]:9464", "::g", "256.0.0.1",
       "10.0.0", "-a", "a-", "a..b", ".a", "a\0b", "%", "fe80::1%", "münchen",
-      String(repeating: "a", count: 64),
-      String(repeating: "a.", count: 127) + "a",
+      String(repeating: "a", count: 64), String(repeating: "a.", count: 127) + "a",
     ]
-    for host in hosts {
+    let ignored = hosts.filter { host in
       let environment = ["SESSION_TAP_HOST": host]
-      let text = Self.text(Tap.Configuration(environment: environment), environment)
-      expectEqual(text, "! neither an IP address nor a host name: it is ignored", "\(host)")
+      return Self.text(Tap.Configuration(environment: environment), environment)
+        == "! neither an IP address nor a host name: it is ignored"
     }
-  }
-
-  @Test func `an unknown name is cut`() {
+    #expect(ignored == hosts)
     let name = "SESSION_TAP_" + String(repeating: "7", count: 100_000)
-    let warnings = Tap.Configuration(environment: [name: "x"]).warnings
-    #expect(
-      warnings == ["there is no variable \(name.prefix(256)): the article \"Metrics and limits\" lists all"])
+    let unknown = "there is no variable \(name.prefix(256)): the article \"Metrics and limits\" lists all"
+    #expect(Tap.Configuration(environment: [name: "x"]).warnings == [unknown])
   }
 
   @Test func `the article lists the variables as they are read`() throws {
@@ -237,11 +233,11 @@ import TestSupport
 
   @Test func `where the path in code cannot be opened, the log goes to the variable's`() async throws {
     let folder = try TemporaryFolder()
-    var configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG": folder("requests.jsonl")])
-    (configuration.endpoint, configuration.isQuiet) = (nil, true)
-    configuration.log = .file(folder("no/such/requests.jsonl"))
-    configuration.logging.fields = ["team": "web"]
-    let tap = try Tap.start(configuration)
+    let environment = ["SESSION_TAP_LOG": folder("requests.jsonl")]
+    let tap = try Tap.start(
+      .test(log: .file(folder("no/such/requests.jsonl")), environment: environment) {
+        ($0.endpoint, $0.logging.fields) = (nil, ["team": "web"])
+      })
     tap.log(.info, "mine")
     await tap.shutdown()
     let lines = try folder.lines("requests.jsonl")
@@ -267,17 +263,17 @@ import TestSupport
 
   @Test func `the service is in target_info and in each line, unless the code names another`() async throws {
     for isOfCode in [false, true] {
-      var configuration = Tap.Configuration(environment: [
+      let environment = [
         "OTEL_SERVICE_NAME": "shop", "OTEL_RESOURCE_ATTRIBUTES": "service.name=x,service.version=1.2%2B3",
-      ])
-      (configuration.endpoint, configuration.log) = (nil, .memory)
-      configuration.logging.recentLineLimit = 10
-      if isOfCode {
-        configuration.target = TargetInfo(serviceName: "till", resourceAttributes: "service.version=2")
-        // Of a field of its own the log has that.
-        configuration.logging.fields = ["service.version": "3"]
-      }
-      let tap = try Tap(configuration)
+      ]
+      let tap = try Tap(
+        .test(log: .memory, environment: environment) {
+          ($0.endpoint, $0.logging.recentLineLimit) = (nil, 10)
+          guard isOfCode else { return }
+          $0.target = TargetInfo(serviceName: "till", resourceAttributes: "service.version=2")
+          // Of a field of its own the log has that.
+          $0.logging.fields = ["service.version": "3"]
+        })
       let (name, version, field) = isOfCode ? ("till", "2", "3") : ("shop", "1.2+3", "1.2+3")
       let labels = "service_name=\"\(name)\",service_version=\"\(version)\""
       #expect(tap.registry.text.contains("target_info{\(labels)} 1"))
@@ -298,31 +294,25 @@ import TestSupport
     let other = with(address) { $0.endpoint?.address = .loopback(port: 2) }
     let standard = Tap.Configuration(environment: ["SESSION_TAP_PORT": "", "SESSION_TAP_HOST": "a b"])
     let denied = EndpointError(.permissionDenied, "no")
+    let (open, inUse) = (EndpointError(.accessNotRestricted, "no"), EndpointError(.addressInUse, "no"))
     func noCredentials(_ file: String) -> EndpointError { EndpointError(.noCredentials, "no", file: file) }
     // The code may name the same file for another scheme.
-    var swapped = files
-    swapped.endpoint?.access.bearerTokenFile = nil
-    swapped.endpoint?.access.basicPasswordFile = "/a"
+    let swapped = with(files) {
+      $0.endpoint?.access.bearerTokenFile = nil
+      $0.endpoint?.access.basicPasswordFile = "/a"
+    }
     let rows: [(Tap.Configuration, EndpointError, advice: String, isTolerated: Bool)] = [
       (address, denied, "no", true), (other, denied, "no", false), (standard, denied, "no", false),
       (files, noCredentials("/a"), "no; \(names[0]) names the file", true),
       (files, noCredentials("/a/b"), "no; \(names[1]) names the file", true),
       (files, noCredentials("/c"), "no", false), (swapped, noCredentials("/a"), "no", false),
       (standard, EndpointError(.system, "no"), "no", false),
-      (
-        standard, EndpointError(.accessNotRestricted, "no"),
-        "no; SESSION_TAP_ALLOW_NETWORK=1 lets anybody read", false
-      ),
-      (
-        standard, EndpointError(.addressInUse, "no"),
-        "no; the address is that of configuration.endpoint, or SESSION_TAP_PORT", true
-      ),
+      (standard, open, "no; SESSION_TAP_ALLOW_NETWORK=1 lets anybody read", false),
+      (standard, inUse, "no; the address is that of configuration.endpoint, or SESSION_TAP_PORT", true),
     ]
-    for (number, row) in rows.enumerated() {
-      expectEqual(row.0.advice(on: row.1), row.advice, "row \(number)")
-      expectEqual(row.0.tolerates(row.1), row.isTolerated, "row \(number)")
-    }
+    #expect(rows.map { $0.0.advice(on: $0.1) } == rows.map(\.advice))
+    #expect(rows.map { $0.0.tolerates($0.1) } == rows.map(\.isTolerated))
     files.failsIfAddressInUse = true
-    #expect(!files.tolerates(EndpointError(.addressInUse, "no")))
+    #expect(!files.tolerates(inUse))
   }
 }

@@ -7,8 +7,7 @@ import TestSupport
   @Test(arguments: [true, false])
   func `share their trace, in the log and on the wire`(isSampled: Bool) async throws {
     let upstream = try Origin { _ in [.response()] }
-    let configuration = Tap.Configuration.test { $0.servesLog = true }
-    let tap = try Tap.start(configuration)
+    let tap = try Tap.start(.test { $0.servesLog = true })
     let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "upstream"))
 
     let caller = TraceContext.random(isSampled: isSampled)
@@ -30,9 +29,7 @@ import TestSupport
     #expect(sent.map(\.traceID) == [caller.traceID, caller.traceID])
     #expect(sent.map(\.isSampled) == [isSampled, isSampled])
 
-    let lines = try #require(tap.requestLog).recent().split(separator: UInt8(ascii: "\n")).map {
-      try #require(try JSONSerialization.jsonObject(with: Data($0)) as? [String: Any])
-    }
+    let lines = try #require(tap.requestLog).recentText.split(separator: "\n").map { try jsonObject($0) }
     func spans(_ event: String) -> [String] {
       lines.filter { $0["event"] as? String == event && $0["trace_id"] as? String == caller.traceID }
         .compactMap { $0["span_id"] as? String }

@@ -25,11 +25,9 @@ import TestSupport
       ("http://gw:8", "..", [:], "gw:8 http://gw:8/metrics/job@base64/Li4="),
       ("http://gw:65535", ".", [:], "gw:65535 http://gw:65535/metrics/job@base64/Lg=="),
     ]
-    for row in rows {
-      let gateway = try PushGateway(row.url, job: row.job, grouping: row.grouping)
-      expectEqual("\(gateway.authority) \(gateway.url)", row.group)
-      expectEqual(gateway.authorization, nil)
-    }
+    let gateways = try rows.map { try PushGateway($0.url, job: $0.job, grouping: $0.grouping) }
+    #expect(gateways.map { "\($0.authority) \($0.url)" } == rows.map(\.group))
+    #expect(gateways.allSatisfy { $0.authorization == nil })
   }
 
   @Test func `userinfo is for the Authorization field alone`() throws {
@@ -38,12 +36,11 @@ import TestSupport
       ("https://s3cret@gw:9091", "s3cret:"), ("https://user:s3%2Fcret%40@gw:9091", "user:s3/cret@"),
       ("https://us%3Aer:s3cret@[::1]:9091/x", "us:er:s3cret"),
     ]
-    for (url, credentials) in rows {
-      let gateway = try PushGateway(url, job: "a")
-      expectEqual(gateway.authorization, "Basic \(Data(credentials.utf8).base64EncodedString())")
-      let text = "\(gateway.authority) \(gateway.url)"
-      expectEqual(text.contains("cret") || text.contains("@"), false, "\(text)")
-    }
+    let gateways = try rows.map { try PushGateway($0.0, job: "a") }
+    let fields = rows.map { "Basic \(Data($0.1.utf8).base64EncodedString())" }
+    #expect(gateways.map(\.authorization) == fields)
+    let texts = gateways.map { "\($0.authority) \($0.url)" }
+    #expect(texts.filter { $0.contains("cret") || $0.contains("@") } == [])
   }
 
   @Test func `what is no target is refused without its text`() {
@@ -56,15 +53,12 @@ import TestSupport
     func error(_ url: String, _ job: String, _ grouping: [String: String] = [:]) -> String? {
       #expect(throws: TapError.self) { try PushGateway(url, job: job, grouping: grouping) }?.description
     }
-    for url in urls {
-      expectEqual(
-        error(url, "a"), "not the URL of a gateway: take http://HOST[:PORT][/PATH], or https", "\(url)")
-    }
-    expectEqual(error("http://u:secret@gw", ""), "the job has no name")
-    for label in ["job", "0", "__x", "a-b", ""] {
-      expectEqual(error("http://gw", "a", [label: "b"]), "no label to group by: \(label)")
-    }
-    expectEqual(error("http://gw", "a", ["http://u:s@x": ""]), "no label to group by: http://REDACTED@x")
+    let problem = "not the URL of a gateway: take http://HOST[:PORT][/PATH], or https"
+    #expect(urls.filter { error($0, "a") != problem } == [])
+    #expect(error("http://u:secret@gw", "") == "the job has no name")
+    let labels = ["job", "0", "__x", "a-b", "", "http://u:s@x"]
+    let refused = labels.map { error("http://gw", "a", [$0: "b"]) }
+    #expect(refused == (labels.dropLast() + ["http://REDACTED@x"]).map { "no label to group by: \($0)" })
   }
 
   // MARK: The request
@@ -102,30 +96,23 @@ import TestSupport
     try await Poll.until("the end of the connection") { origin.connectionCount == 0 }
   }
 
-  @Test func `an error says that nobody is there`() async throws {
-    let closed = try ClosedPort()
+  /// The credentials are for the gateway alone.
+  @Test func `an error says that nobody is there, and no redirect and no challenge is followed`() async throws
+  {
+    let (closed, other) = (try ClosedPort(), try Origin { _ in [.response()] })
     let error = try await Self.push(to: closed.port, userinfo: "me:secret@")
     #expect(error?.hasPrefix("cannot push to gw: ") == true && error?.contains("secret") == false)
-  }
-
-  /// The credentials are for the gateway alone.
-  @Test func `a redirect is not followed`() async throws {
-    let other = try Origin { _ in [.response()] }
-    let origin = try Origin { _ in
-      [.response("307 Temporary Redirect", headers: [("Location", other.url("/x").absoluteString)])]
+    let challenges = ["Basic realm=\"x\"", "Digest realm=\"x\", nonce=\"y\"", "Bearer"]
+    let answers = challenges.map { challenge in
+      OriginStep.response("401 No", headers: [("WWW-Authenticate", challenge)], body: Array("who?".utf8))
     }
-    let error = try await Self.push(to: origin.port, userinfo: "me:secret@")
-    #expect(error == "gw answers 307: \(HTTPURLResponse.localizedString(forStatusCode: 307))")
-    #expect(other.requests.isEmpty)
-  }
-
-  @Test func `a challenge gets no other credentials`() async throws {
-    for challenge in ["Basic realm=\"x\"", "Digest realm=\"x\", nonce=\"y\"", "Bearer"] {
-      let origin = try Origin { _ in
-        [.response("401 Unauthorized", headers: [("WWW-Authenticate", challenge)], body: Array("who?".utf8))]
-      }
-      expectEqual(try await Self.push(to: origin.port, userinfo: "me:secret@"), "gw answers 401: who?")
-      expectEqual(origin.requests.count, 1)
+    let rows: [(OriginStep, String)] =
+      [(.redirect("307 No", to: other.url("/x").absoluteString, body: "x"), "307: x")]
+      + answers.map { ($0, "401: who?") }
+    for (answer, problem) in rows {
+      let origin = try Origin { _ in [answer] }
+      #expect(try await Self.push(to: origin.port, userinfo: "me:secret@") == "gw answers \(problem)")
+      #expect(origin.requests.count == 1 && other.requests.isEmpty)
     }
   }
 
@@ -144,6 +131,10 @@ import TestSupport
         "400: text format error now more"
       ),
       ("503 No\r\nContent-Length: 18\r\n\r\nhttp://u:s@gw:80/\n", "503: http://REDACTED@gw:80/"),
+      // Without a text, what the status means.
+      (
+        "307 X\r\nContent-Length: 0\r\n\r\n", "307: \(HTTPURLResponse.localizedString(forStatusCode: 307))"
+      ),
       // A body without an end, of which no more is read than it takes, and no more told than helps.
       (
         "500 X\r\n\r\n" + String(repeating: "x", count: 65_537),
@@ -154,7 +145,7 @@ import TestSupport
       let end = Gate()
       let origin = try Origin { _ in [.text("HTTP/1.1 " + row.answer), .hold(end)] }
       defer { end.open() }
-      expectEqual(try await Self.push(to: origin.port), row.error.map { "gw answers \($0)" })
+      #expect(try await Self.push(to: origin.port) == row.error.map { "gw answers \($0)" })
       end.open()
       try await Poll.until("the end of the connection") { origin.connectionCount == 0 }
     }

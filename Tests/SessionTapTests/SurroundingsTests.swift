@@ -27,14 +27,12 @@ import TestSupport
       let tap = try Tap.start(.test(log: .file(folder("requests.jsonl"))))
       tap.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
       #expect(await tap.flush(within: .seconds(60)))
-      let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
-      let own = descriptors.compactMap(Int32.init).filter { descriptor in
-        let link = "/proc/self/fd/\(descriptor)"
-        let target = try? FileManager.default.destinationOfSymbolicLink(atPath: link)
+      let sockets = try OpenDescriptors.on { $0.hasPrefix("socket:") }.filter { descriptor in
         var (listens, size) = (Int32(0), socklen_t(4))
         getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size)
-        return listens == 1 || target?.hasPrefix(folder.path) == true
+        return listens == 1
       }
+      let own = try sockets + OpenDescriptors.on(folder("requests.jsonl"))
       #expect(own.count == 2)
       for descriptor in own {
         #expect(descriptor > 2 && fcntl(descriptor, F_GETFD) & FD_CLOEXEC == FD_CLOEXEC)
@@ -78,11 +76,13 @@ import TestSupport
     try ExitValues.give("SurroundingsTests.1", wait)
     await #expect(processExitsWith: .exitCode(7)) {
       let wait = try ExitValues.take("SurroundingsTests.1", Wait.self)
-      var configuration = Tap.Configuration.test(log: .memory)
-      configuration.shutdownTimeout = .seconds(50)
+      var configuration = Tap.Configuration.test(log: .memory) {
+        ($0.shutdownTimeout, $0.addressRetryInterval) = (.seconds(50), .milliseconds(10))
+        // Of 127.0.0.0/8 one that nothing else has: a port that is given up is nobody else's then.
+        $0.endpoint?.address = .tcp(host: "127.0.0.78", port: 0)
+      }
       let first = try Tap.start(configuration)
-      configuration.endpoint?.address = .loopback(port: try #require(first.address?.port))
-      configuration.addressRetryInterval = .milliseconds(10)
+      configuration.endpoint?.address = try #require(first.address)
       Self.blockGlobalQueues()
       first.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
       switch wait {

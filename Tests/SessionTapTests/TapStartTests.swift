@@ -13,16 +13,12 @@ import TestSupport
   @Test func `it says once where the metrics are and what it could not use, if not quiet`() async throws {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       for isQuiet in [false, true] {
-        var configuration = Tap.Configuration(environment: [
-          "OTEL_EXPORTER_PROMETHEUS_PORT": "0", "SESSION_TAP_LOGS": "x",
-          // A value begins no line of its own.
-          "SESSION_TAP_ALLOW_NETWORK": "yes\nsession-tap: no",
-        ])
-        // Takes no line.
-        configuration.log = .file("/dev/full")
-        configuration.shutdownTimeout = .milliseconds(100)
-        configuration.isQuiet = isQuiet
-        let tap = try Tap.start(configuration)
+        // A value begins no line of its own. The log takes no line.
+        let environment = ["SESSION_TAP_LOGS": "x", "SESSION_TAP_ALLOW_NETWORK": "yes\nsession-tap: no"]
+        let tap = try Tap.start(
+          .test(log: .file("/dev/full"), environment: environment) {
+            ($0.shutdownTimeout, $0.isQuiet) = (.milliseconds(100), isQuiet)
+          })
         #expect(tap.address?.host == "127.0.0.1")
         tap.log(.info, "lost")
         try await Poll.until("the fault") { tap.requestLog?.statistics.writeErrors ?? 0 > 0 }
@@ -50,15 +46,10 @@ import TestSupport
       setenv("OTEL_EXPORTER_PROMETHEUS_PORT", port, 1)
       setenv("SESSION_TAP_LOG", "stderr", 1)
       let tap = try Tap.start()
-      #expect(tap.address == nil)
-      #expect(tap.requestLog != nil)
+      #expect(tap.address == nil && tap.requestLog != nil)
       await tap.shutdown()
-      var configuration = Tap.Configuration()
-      configuration.endpoint?.address = .loopback(port: 0)
-      configuration.log = nil
-      let other = try Tap.start(configuration)
-      #expect(other.address != nil)
-      #expect(other.requestLog == nil)
+      let other = try Tap.start(.test { $0.isQuiet = false })
+      #expect(other.address != nil && other.requestLog == nil)
       await other.shutdown()
       exit(EXIT_SUCCESS)
     }
@@ -104,26 +95,6 @@ import TestSupport
     }
   }
 
-  @Test func `what an app prints with its standard streams closed does not land in the log`() async throws {
-    let folder = try TemporaryFolder()
-    let path = folder("requests.jsonl")
-    try ExitValues.give("TapStartTests.4", path)
-    await #expect(processExitsWith: .exitCode(7)) {
-      let path = try ExitValues.take("TapStartTests.4", String.self)
-      for descriptor in Int32(0)...2 { close(descriptor) }
-      var configuration = Tap.Configuration(environment: ["OTEL_EXPORTER_PROMETHEUS_PORT": "0"])
-      configuration.log = .file(path)
-      let tap = try Tap.start(configuration)
-      tap.log(.info, "mine")
-      for descriptor in Int32(0)...2 { _ = write(descriptor, "stray\n", 6) }
-      await tap.shutdown()
-      exit(7)
-    }
-    let text = try String(contentsOfFile: path, encoding: .utf8)
-    #expect(text.contains("mine"))
-    #expect(!text.contains("stray"))
-  }
-
   @Test(.serialized, arguments: ["0.0.0.0", "::"])
   func `the environment opens the network only if it says so`(host: String) async throws {
     try ExitValues.give("TapStartTests.5", host)
@@ -150,11 +121,9 @@ import TestSupport
   func `credentials that the environment names and that cannot be read end no app, and nothing is served`(
     name: String
   ) async throws {
-    var configuration = Tap.Configuration(environment: [name: "/no/such/file"])
-    configuration.endpoint?.address = .loopback(port: 0)
-    configuration.isQuiet = true
-    configuration.log = .memory
-    configuration.logging.recentLineLimit = 10
+    var configuration = Tap.Configuration.test(log: .memory, environment: [name: "/no/such/file"]) {
+      $0.logging.recentLineLimit = 10
+    }
     let tap = try Tap.start(configuration)
     #expect(tap.address == nil)
     #expect(tap.requestLog?.flush() == true)
@@ -171,38 +140,19 @@ import TestSupport
   /// As often as that takes: here three times.
   @Test func `credentials that cannot be read yet are waited for`() async throws {
     struct Unreadable: Error {}
-    let readings = Mutex(0)
-    var configuration = Tap.Configuration(environment: ["SESSION_TAP_BEARER_TOKEN_FILE": "/run/tokens"])
-    configuration.endpoint?.address = .loopback(port: 0)
-    configuration.endpoint?.access.readFile = { _, _ in
-      let reading = readings.withLock { count in
-        count += 1
-        return count
-      }
-      if reading <= 3 { throw Unreadable() }
-      return Array("secret\n".utf8)
-    }
-    configuration.addressRetryInterval = .milliseconds(5)
-    configuration.isQuiet = true
-    let tap = try Tap.start(configuration)
+    let readings = Watched(0)
+    let tap = try Tap.start(
+      .test(environment: ["SESSION_TAP_BEARER_TOKEN_FILE": "/run/tokens"]) {
+        $0.addressRetryInterval = .milliseconds(5)
+        $0.endpoint?.access.readFile = { _, _ in
+          readings.change { $0 += 1 }
+          if readings.state <= 3 { throw Unreadable() }
+          return Array("secret\n".utf8)
+        }
+      })
     _ = try await Poll.until("the address") { tap.address }
-    #expect(readings.withLock { $0 } >= 4)
+    #expect(readings.state >= 4)
     #expect(try await tap.get("/metrics").hasPrefix("HTTP/1.1 401 "))
     await tap.shutdown()
-  }
-
-  @Test func `an address in code that cannot be used is an error, whatever the variables name`() {
-    var configuration = Tap.Configuration(environment: ["OTEL_EXPORTER_PROMETHEUS_PORT": "0"])
-    configuration.endpoint?.address = .tcp(host: "203.0.113.1", port: 0)
-    configuration.isQuiet = true
-    let error = #expect(throws: TapError.self) { try Tap.start(configuration) }
-    #expect(error?.code == .endpoint)
-  }
-
-  @Test func `a folder that takes no files is not called missing`() {
-    let configuration = with(Tap.Configuration(environment: [:])) { $0.log = .file("/proc/x.jsonl") }
-    let error = #expect(throws: TapError.self) { try Tap(configuration) }
-    #expect(error?.description.contains("/proc/x.jsonl") == true)
-    #expect(error?.description.contains("make the directory") == false)
   }
 }

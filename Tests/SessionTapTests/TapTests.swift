@@ -1,19 +1,67 @@
+import TapEndpoint
+import TapPage
+import TapTesting
 import TestSupport
 
 @testable import SessionTap
+@testable import TapURLSession
 
 @Suite struct TapTests {
-  @Test func `a registry that belongs to a tap is an error that tells what to do`() throws {
-    let (configuration, registry) = (Tap.Configuration.test(), Registry())
-    let tap = try Tap(configuration, registry: registry)
-    let error = #expect(throws: TapError.self) { try Tap(configuration, registry: registry) }
-    #expect(error?.code == .metrics)
-    #expect(error?.underlying is RegistryError)
-    let problem =
+  // MARK: Errors
+
+  @Test func `what a tap cannot be made of, or start with, is an error that tells what to do`() throws {
+    let (taken, app) = (Registry(), Registry())
+    let first = try Tap(.test(), registry: taken)
+    _ = try app.gauge("session_tap_unknown_connections_total", help: "The app's own.")
+    let belongs =
       "the registry has the metrics of a tap already: make the next tap with a Registry() of its own"
-    #expect(error?.description == problem)
-    withExtendedLifetime(tap) {}
+    let template = "'/users/{id}/files/*'"
+    let port = ["OTEL_EXPORTER_PROMETHEUS_PORT": "0"]
+    let rows: [(Registry, Tap.Configuration, TapError.Code, any Error.Type, String)] = [
+      (taken, .test(), .metrics, RegistryError.self, belongs),
+      (app, .test(), .metrics, RegistryError.self, "session_tap_unknown_connections_total"),
+      (
+        Registry(), .test { $0.outbound.pathTemplates = ["/users/:id"] }, .configuration,
+        PathTemplateError.self, template
+      ),
+      (
+        Registry(), .test { $0.inbound.pathTemplates = ["/users/<id>"] }, .configuration,
+        PathTemplateError.self, template
+      ),
+      (
+        Registry(), .test(log: .memory) { $0.logging.redaction.allowedPaths = ["users/{id"] }, .configuration,
+        PathTemplateError.self, template
+      ),
+      // An address in code is one, whatever the variables name.
+      (
+        Registry(), .test(environment: port) { $0.endpoint?.address = .tcp(host: "203.0.113.1", port: 0) },
+        .endpoint, EndpointError.self, "203.0.113.1"
+      ),
+      (Registry(), .test(log: .file("/no/such/a.jsonl")), .log, RequestLogError.self, "make the directory"),
+      (Registry(), .test(log: .file("/proc/x.jsonl")), .log, RequestLogError.self, "/proc/x.jsonl"),
+    ]
+    for (registry, configuration, code, type, text) in rows {
+      let error = try #require(throws: TapError.self) { try Tap(configuration, registry: registry).start() }
+      let underlying = try #require(error.underlying)
+      #expect((error.code, Swift.type(of: underlying) == type) == (code, true), "\(error)")
+      #expect(error.description.contains(text))
+      // A folder that takes no files is not called missing.
+      #expect(error.description.contains("make the directory") == (text == "make the directory"))
+      // They have their text where Foundation asks for it.
+      #expect(error.localizedDescription == "\(error)" && underlying.localizedDescription == "\(underlying)")
+    }
+    // The mistake mended, the same configuration serves.
+    var mended = rows[2].1
+    mended.outbound.pathTemplates = ["/users/{id}"]
+    #expect(try Tap(mended).registry !== Tap(mended).registry)
+    withExtendedLifetime(first) {}
+    let codes: [TapError.Code] = [
+      .metrics, .log, .endpoint, .push, .configuration, .startedBefore, .shutDown,
+    ]
+    for (index, code) in codes.enumerated() { #expect(codes.firstIndex(of: code) == index) }
   }
+
+  // MARK: Requests
 
   @Test func `an app's scrape of itself is no request of it`() async throws {
     let tap = try Tap.start(.test())
@@ -28,17 +76,9 @@ import TestSupport
     await tap.shutdown()
   }
 
-  @Test func `several taps are made of one configuration`() throws {
-    let configuration = Tap.Configuration.test()
-    let taps = try [Tap(configuration), Tap(configuration)]
-    #expect(taps[0].registry !== taps[1].registry)
-  }
-
   @Test func `a process that exits without a shutdown has the line of its last request`() async throws {
-    let folder = try TemporaryFolder()
-    let path = folder("requests.jsonl")
-    let closed = try ClosedPort()
-    try ExitValues.give("TapTests", path, closed.port)
+    let (folder, closed) = (try TemporaryFolder(), try ClosedPort())
+    try ExitValues.give("TapTests", folder("requests.jsonl"), closed.port)
     await #expect(processExitsWith: .exitCode(7)) {
       let (path, port) = try ExitValues.take("TapTests", String.self, Int.self)
       let tap = try Tap(.test(log: .file(path)))
@@ -47,9 +87,8 @@ import TestSupport
       _ = try? await session.data(from: url)
       exit(7)
     }
-    let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
-    #expect(lines.count == 1)
-    #expect(lines.first?.contains(#""client.name":"last""#) == true)
+    let clients = try folder.lines("requests.jsonl").map { try jsonObject($0)["client.name"] as? String }
+    #expect(clients == ["last"])
   }
 
   @Test func `a request goes the whole way to a scrape and a log line`() async throws {
@@ -58,8 +97,7 @@ import TestSupport
         ? [.chunked("201 Created", body: Array("made".utf8), chunk: 2)] : [.redirect(to: "/end")]
     }
     let folder = try TemporaryFolder()
-    let path = folder("requests.jsonl")
-    let tap = try Tap.start(.test(log: .file(path)))
+    let tap = try Tap.start(.test(log: .file(folder("requests.jsonl"))))
     try tap.registry.counter("jobs_total", help: "Jobs done.").increment()
     let session = tap.session(
       client: "payments", configuration: .ephemeral, delegate: CompletionDelegate(), delegateQueue: nil)
@@ -72,67 +110,64 @@ import TestSupport
     let target = #"client="payments",http_request_method="GET""#
     let server = #"server_address="127.0.0.1",server_port="\#(origin.port)""#
     let labels = target + #",http_response_status_code="201",network_protocol_version="1.1","# + server
-    let text = try await tap.get("/metrics")
-    #expect(text.contains("http_client_request_duration_seconds_count{\(labels)} 1"))
-    #expect(text.contains("http_client_response_body_size_bytes_sum{\(labels)} 4"))
-    #expect(text.contains("http_client_time_to_first_byte_seconds_count{\(labels)} 1"))
-    #expect(text.contains("http_client_redirects_total{\(target),\(server)} 1"))
-    #expect(text.contains("\njobs_total 1\n"))
     let build = #"connection_info="kernel",transfer_info="libcurl",version="\#(BuildInfo.version)""#
-    #expect(text.contains("session_tap_build_info{\(build)} 1"))
-
+    let shown = Set(try await tap.get("/metrics").split(separator: "\n").map(String.init))
+    let expected: Set = [
+      "http_client_request_duration_seconds_count{\(labels)} 1",
+      "http_client_response_body_size_bytes_sum{\(labels)} 4",
+      "http_client_time_to_first_byte_seconds_count{\(labels)} 1",
+      "http_client_redirects_total{\(target),\(server)} 1", "jobs_total 1",
+      "session_tap_build_info{\(build)} 1",
+    ]
+    #expect(expected.subtracting(shown) == [])
     await tap.shutdown()
-    let lines = try folder.lines("requests.jsonl")
-    #expect(lines.count == 1)
-    let object = try #require(
-      try JSONSerialization.jsonObject(with: Data(lines.joined().utf8)) as? [String: Any])
-    #expect(object["url.full"] as? String == "http://127.0.0.1:\(origin.port)/v1/charges?card=REDACTED")
-    #expect(object["client.name"] as? String == "payments")
-    #expect(object["http.response.status_code"] as? Int == 201)
     #expect(tap.address == nil)
+    let lines = try folder.lines("requests.jsonl")
+    let line = try jsonObject(lines.joined())
+    #expect(lines.count == 1 && line["http.response.status_code"] as? Int == 201)
+    #expect(line["client.name"] as? String == "payments")
+    #expect(line["url.full"] as? String == "http://127.0.0.1:\(origin.port)/v1/charges?card=REDACTED")
   }
 
-  @Test(arguments: [(true, true), (true, false), (false, true)])
-  func `headers are in the log if they are allowed, also of a session that exists`(
-    isRequest: Bool, isResponse: Bool
-  ) async throws {
+  @Test func `headers are in the log if they are allowed, also of a session that exists`() async throws {
     let origin = try Origin { _ in
       [.response("200 OK", headers: [("X-Served-By", "a7"), ("Set-Cookie", "secret=1")], body: [])]
     }
-    var configuration = Tap.Configuration.test(log: .memory)
-    configuration.servesLog = true
-    if isRequest { configuration.logging.redaction.allowedRequestHeaders = ["accept"] }
-    if isResponse { configuration.logging.redaction.allowedResponseHeaders = ["x-served-by"] }
-    let tap = try Tap.start(configuration)
-    let session = URLSession(configuration: .ephemeral)
-    #expect(tap.install(on: session, client: "payments"))
-    var request = URLRequest(url: origin.url("/"))
-    request.setValue("text/plain", forHTTPHeaderField: "Accept")
-    request.setValue("Bearer secret", forHTTPHeaderField: "Authorization")
-    _ = try await session.data(for: request)
-    tap.uninstall(from: session)
-    _ = try await session.data(for: request)
-    await tap.shutdown()
-    let lines = try #require(tap.requestLog).recentText
-    #expect(lines.split(separator: "\n").count == 1)
-    #expect(lines.contains(#""http.request.header.accept":["text/plain"]"#) == isRequest)
-    #expect(lines.contains(#""http.response.header.x-served-by":["a7"]"#) == isResponse)
-    #expect(!lines.contains("secret"))
+    for (isRequest, isResponse) in [(true, true), (true, false), (false, true)] {
+      let tap = try Tap.start(
+        .test(log: .memory) {
+          $0.servesLog = true
+          if isRequest { $0.logging.redaction.allowedRequestHeaders = ["accept"] }
+          if isResponse { $0.logging.redaction.allowedResponseHeaders = ["x-served-by"] }
+        })
+      let session = URLSession(configuration: .ephemeral)
+      #expect(tap.install(on: session, client: "payments"))
+      var request = URLRequest(url: origin.url("/"))
+      request.setValue("text/plain", forHTTPHeaderField: "Accept")
+      request.setValue("Bearer secret", forHTTPHeaderField: "Authorization")
+      _ = try await session.data(for: request)
+      tap.uninstall(from: session)
+      _ = try await session.data(for: request)
+      await tap.shutdown()
+      let lines = try #require(tap.requestLog).recentText
+      #expect(lines.split(separator: "\n").count == 1 && !lines.contains("secret"))
+      #expect(lines.contains(#""http.request.header.accept":["text/plain"]"#) == isRequest)
+      #expect(lines.contains(#""http.response.header.x-served-by":["a7"]"#) == isResponse)
+    }
+    #expect(!Tap.Configuration.test().makeSessions(log: nil).collectsHeaders)
   }
 
   @Test func `headers of any client and server are in the log if they are allowed`() async throws {
-    var configuration = Tap.Configuration.test(log: .memory)
-    configuration.servesLog = true
-    configuration.endpoint = nil
-    configuration.logging.redaction.allowedRequestHeaders = ["Accept", "X-Missing"]
-    configuration.logging.redaction.allowedResponseHeaders = ["X-Served-By"]
-    configuration.logging.redaction.custom = { $1 == "a7" ? "a*" : $1 }
-    let tap = try Tap.start(configuration)
-    let (sent, answered) = (
-      ["accept": "text/plain", "authorization": "secret"], ["x-served-by": "a7", "set-cookie": "secret"]
-    )
-    let url = "http://h/"
-    await tap.outbound.withRequest(client: "c", method: "GET", url: url, headers: { sent[$0] }) {
+    let tap = try Tap.start(
+      .test(log: .memory) {
+        ($0.endpoint, $0.logging.recentLineLimit) = (nil, 10)
+        $0.logging.redaction.allowedRequestHeaders = ["Accept", "X-Missing"]
+        $0.logging.redaction.allowedResponseHeaders = ["X-Served-By"]
+        $0.logging.redaction.custom = { $1 == "a7" ? "a*" : $1 }
+      })
+    let sent = ["accept": "text/plain", "authorization": "secret"]
+    let answered = ["x-served-by": "a7", "set-cookie": "secret"]
+    await tap.outbound.withRequest(client: "c", method: "GET", url: "http://h/", headers: { sent[$0] }) {
       $0.end(statusCode: 200, responseHeaders: { answered[$0] })
     }
     await tap.inbound.withRequest(method: "GET", path: "/", headers: { sent[$0] }) {
@@ -142,41 +177,125 @@ import TestSupport
     let lines = try #require(tap.requestLog).recentText
     #expect(lines.ranges(of: #""http.request.header.accept":["text/plain"]"#).count == 2)
     #expect(lines.ranges(of: #""http.response.header.x-served-by":["a*"]"#).count == 2)
-    #expect(!lines.contains("secret"))
-    #expect(!lines.contains("missing"))
+    #expect(!lines.contains("secret") && !lines.contains("missing"))
   }
 
-  @Test func `the article has each route of a tap`() throws {
-    let paths = try #require(Tap(.test { $0.servesLog = true }).endpoint?.paths)
-    #expect(paths.count == 9)
+  @Test func `each direction has its own configuration`() throws {
+    let tap = try Tap.testing {
+      $0.outbound.pathTemplates = ["/made/{id}"]
+      $0.inbound.pathTemplates = ["/served/{id}"]
+    }
+    for path in ["/made/1", "/served/1"] {
+      tap.outbound.begin(client: "c", method: "GET", url: "http://a\(path)").end(statusCode: 200)
+      tap.inbound.begin(method: "GET", path: path).end(statusCode: 200)
+    }
+    let templates = tap.recordedRequests().map(\.request.urlTemplate)
+    #expect(templates == ["/made/{id}", nil, nil, "/served/{id}"])
+  }
+
+  // MARK: What it makes its parts of
+
+  @Test func `what the tap could not read is counted from the start`() throws {
+    let tap = try Tap(.test())
+    let (lines, name) = (tap.registry.lines, "session_tap_contradictions_total")
+    for witness in ["libcurl", "kernel"] {
+      #expect(tap.registry.value(ofSeries: "\(name){witness=\"\(witness)\"}") != nil)
+    }
+    let unknown = "session_tap_unknown_connections_total"
+    let expected: Set = [
+      "# HELP \(name) Transfers of which another source contradicted libcurl or the kernel.",
+      "# HELP \(unknown) Requests whose connection the kernel could not be asked of.",
+      "# TYPE \(name) counter", "# TYPE \(unknown) counter", "\(unknown) 0",
+    ]
+    #expect(expected.subtracting(lines) == [])
+    // The sessions count in it.
+    try #require(tap.sessions.configuration.unknownConnections).increment()
+    #expect(tap.registry.value(ofSeries: unknown) == 1)
+  }
+
+  @Test func `where nothing tells of transfers, or one does no more, a metric and the log say so`() throws {
+    let tap = try Tap(.test(log: .memory) { ($0.sessions.curl, $0.servesLog) = (nil, true) })
+    let labels = #"connection_info="none",transfer_info="none",version="\#(BuildInfo.version)""#
+    #expect(tap.registry.value(ofSeries: "session_tap_build_info{\(labels)}") == 1)
+    let log = try #require(tap.requestLog)
+    let report = try #require(tap.configuration.makeSessions(log: log).reportDisbelief)
+    report("why")
+    #expect(log.flush())
+    let message =
+      "libcurl tells nothing of transfers on this toolchain: sizes come from headers, phases are unknown"
+    let lines = try log.recentText.split(separator: "\n").map { try jsonObject($0) }
+    #expect(lines.map { $0["message"] as? String } == [message, "why"])
+    #expect(lines.map { $0["severity"] as? String } == ["WARN", "WARN"])
+  }
+
+  @Test func `no line is kept that nobody asked for`() throws {
+    let log = try #require(Tap(.test(log: .memory)).requestLog)
+    log.log(.info, "hello")
+    #expect(log.flush(within: .seconds(100)))
+    #expect(log.statistics.lines == 1 && log.recent().isEmpty)
+  }
+
+  /// What may take milliseconds, or wait for a lock or a queue.
+  @Test func `no answer of a tap's own is made on the queue of all connections, and the article has each`()
+    throws
+  {
+    let tap = try Tap(.test(log: .memory) { $0.servesLog = true })
+    let log = try #require(tap.requestLog)
+    let routes: [EndpointRoute] = [
+      .logs(of: log), .requests(of: tap.recorder, as: log), .waits(PageWaits(tap.recorder)),
+      .history(PageHistory(tap.recorder)),
+    ]
+    for route in routes {
+      let isDeferred = if case .deferred = route.handler { true } else { false }
+      #expect(isDeferred, "\(route.path)")
+    }
+    let paths = try #require(tap.endpoint?.paths)
     let rows = try Repository.article("MetricsAndLimits").split(separator: "\n").filter {
       $0.hasPrefix("| `/")
     }
+    #expect(paths.count == 9)
     #expect(paths.filter { path in !rows.contains { $0.contains("`\(path)`") } } == [])
   }
 
-  @Test func `the process is measured, unless the app does that itself`() async throws {
+  @Test func `a session has the app's configuration, delegate and queue`() throws {
+    let (tap, delegate, queue) = (try Tap(.test()), CompletionDelegate(), OperationQueue())
+    let configuration = with(URLSessionConfiguration.ephemeral) { $0.httpMaximumConnectionsPerHost = 3 }
+    let session = tap.session(
+      client: "c", configuration: configuration, delegate: delegate, delegateQueue: queue)
+    #expect(session.configuration.httpMaximumConnectionsPerHost == 3)
+    #expect(session.delegate === delegate && session.delegateQueue === queue)
+    session.invalidateAndCancel()
+  }
+
+  @Test func `the process is measured unless the app does that, and a history is kept for a page alone`()
+    async throws
+  {
     for isWanted in [true, false] {
-      let tap = try Tap.start(.test { $0.exposesProcess = isWanted })
-      #expect(try await tap.get("/metrics").contains("\nprocess_resident_memory_bytes ") == isWanted)
-      await tap.shutdown()
+      let tap = try Tap(
+        .test {
+          $0.exposesProcess = isWanted
+          if !isWanted { $0.endpoint = nil }
+        })
+      #expect(tap.registry.text.contains("\nprocess_resident_memory_bytes ") == isWanted)
+      #expect((tap.recorder.history(of: .outbound) != nil) == isWanted)
     }
   }
 
-  @Test func `a misspelt template of paths is an error that shows a right one`() throws {
-    let requests = Tap.Configuration.test { $0.outbound.pathTemplates = ["/users/:id"] }
-    let inbound = Tap.Configuration.test { $0.inbound.pathTemplates = ["/users/<id>"] }
-    let log = Tap.Configuration.test(log: .memory) { $0.logging.redaction.allowedPaths = ["users/{id"] }
-    for var configuration in [requests, inbound, log] {
-      let error = #expect(throws: TapError.self) { try Tap(configuration) }
-      #expect(error?.code == .configuration)
-      #expect(error?.underlying is PathTemplateError)
-      #expect(error?.description.contains("'/users/{id}/files/*'") == true)
-      // The mistake mended, the same configuration serves.
-      configuration.outbound.pathTemplates = ["/users/{id}"]
-      configuration.inbound.pathTemplates = ["/users/{id}"]
-      configuration.logging.redaction.allowedPaths = nil
-      _ = try Tap(configuration)
+  @Test func `a tracer is asked all that the tap is to know`() throws {
+    let traces = (0..<4).map { _ in TraceContext.random() }
+    let configuration = Tap.Configuration.test {
+      $0.tracer = with(CallingTracer()) {
+        $0.current = { traces[0] }
+        $0.client = { traces[1] }
+        $0.clientInParent = { $0 == traces[0] ? traces[2] : traces[1] }
+        $0.server = { $0 == "PUT" && $1("a") == "b" ? traces[3] : traces[0] }
+      }
     }
+    let tracer = try #require(configuration.makeTracer())
+    let served = tracer.beginServerSpan(method: "PUT") { $0 == "a" ? "b" : nil }
+    let asked = [
+      tracer.currentTrace, tracer.beginClientSpan(), tracer.beginClientSpan(in: traces[0]), served,
+    ]
+    #expect(asked == traces)
   }
 }

@@ -21,17 +21,22 @@ import TestSupport
   }
 
   /// A signal is not taken before there is a thread that waits for it.
-  @Test func `a wait gets the signal when the system gives a thread, unless it was let go`() async {
+  @Test(.serialized, arguments: [true, false])
+  func `a wait gets the signal when the system gives a thread, unless it was let go`(isLetGo: Bool)
+    async throws
+  {
+    try ExitValues.give("TerminationSignalTests", isLetGo)
     await #expect(processExitsWith: .exitCode(7)) {
+      let isLetGo = try ExitValues.take("TerminationSignalTests", Bool.self)
       refuse_threads(-1)
       var first: TerminationSignals? = TerminationSignals()
       #expect(first != nil && handler(of: SIGTERM) == 0)
-      first = nil
+      if isLetGo { first = nil }
       refuse_threads(0)
       // The first of these starts the thread too.
       for _ in 0..<10 { await BackgroundThread.run {} }
-      #expect(handler(of: SIGTERM) == 0)
-      let second = TerminationSignals()
+      if isLetGo { #expect(handler(of: SIGTERM) == 0) }
+      let second = first ?? TerminationSignals()
       try await waitForHandler(of: SIGTERM)
       kill(getpid(), SIGTERM)
       let ended = Gate()
@@ -40,26 +45,8 @@ import TestSupport
         ended.open()
       }
       try await ended.wait("the end of the wait")
+      first = nil
       #expect(handler(of: SIGTERM) == 0)
-      exit(7)
-    }
-  }
-
-  @Test func `a wait that begins without a thread gets the signal later`() async {
-    await #expect(processExitsWith: .exitCode(7)) {
-      refuse_threads(-1)
-      let signals = TerminationSignals()
-      #expect(handler(of: SIGTERM) == 0)
-      refuse_threads(0)
-      await BackgroundThread.run {}
-      try await waitForHandler(of: SIGTERM)
-      kill(getpid(), SIGTERM)
-      let ended = Gate()
-      Task {
-        await signals.wait()
-        ended.open()
-      }
-      try await ended.wait("the end of the wait")
       exit(7)
     }
   }

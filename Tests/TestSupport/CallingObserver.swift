@@ -1,5 +1,5 @@
-/// An observer of an app's own, which calls back. ``RecordingObserver`` keeps what it hears.
-package struct CallingObserver: RequestObserver {
+/// A consumer, or an observer of an app's own, which calls back. ``RecordingObserver`` keeps what it hears.
+package final class CallingObserver: RequestConsumer {
   private let started: @Sendable (RequestDescription) -> Void
   private let ended: @Sendable (RequestObservation) -> Void
 

@@ -24,7 +24,8 @@ extension ExtremeTrial {
     let reserved: NamedValues<[String: String]> = ["le", "__x", "quantile", "otel_metric_overflow"].map {
       ("a key: \($0)", [$0: "value"])
     }
-    return use("Labels.init(_:)", and: reserved) { run, dictionary in
+    let manyFormats = [("many formats", String(repeating: "a;q=0,", count: manyElements))]
+    return use("Labels.init(_:)", at: [String: String].extremes + reserved) { run, dictionary in
       let labels = Labels(dictionary)
       try? run.registry.counter("jobs_total", help: "Jobs.", labels: labels).increment()
       // A histogram has a line for each bucket.
@@ -33,96 +34,101 @@ extension ExtremeTrial {
       try run.registry.gauge("jobs", help: "Jobs.", labels: labels).set(1)
     }
       + register(
-        "counter(_:help:unit:labels:)", { _ = try $0.counter($1, help: "Jobs.") },
+        "counter(_:help:unit:labels:", { _ = try $0.counter($1, help: "Jobs.") },
         { try $0.counter("a_total", help: $1, unit: $1.isEmpty ? $1 : nil, labels: ["k": $1]).increment() })
       + register(
-        "counter(legacyName:help:labels:)", { _ = try $0.counter(legacyName: $1, help: "Jobs.") },
+        "counter(legacyName", { _ = try $0.counter(legacyName: $1, help: "Jobs.") },
         { try $0.counter(legacyName: "a", help: $1, labels: ["k": $1]).increment() })
       + register(
         "counter(_:help:unit:labels:value:)", { try $0.counter($1, help: "Jobs.") { 1 } },
         { try $0.counter("jobs_total", help: $1, labels: ["kind": $1]) { .nan } })
       + register(
-        "counter(_:help:unit:by:configuration:)", { _ = try $0.counter($1, help: "Jobs.", by: keyed) },
+        "counter(_:help:unit:by:", { _ = try $0.counter($1, help: "Jobs.", by: keyed) },
         { try $0.counter("jobs_total", help: $1, by: keyed)[ExtremeLabels(value: $1)].increment() })
       + register(
-        "gauge(_:help:unit:labels:)", { _ = try $0.gauge($1, help: "Jobs.") },
+        "gauge(_:help:unit:labels:", { _ = try $0.gauge($1, help: "Jobs.") },
         { try $0.gauge("jobs", help: "Jobs.", unit: $1, labels: ["kind": $1]).set(1) })
       + register(
         "gauge(_:help:unit:labels:value:)", { try $0.gauge($1, help: "Jobs.") { 1 } },
         { try $0.gauge("jobs", help: $1, labels: ["kind": $1]) { .infinity } })
       + register(
-        "gauge(_:help:unit:by:configuration:)", { _ = try $0.gauge($1, help: "Jobs.", by: keyed) },
+        "gauge(_:help:unit:by:", { _ = try $0.gauge($1, help: "Jobs.", by: keyed) },
         { try $0.gauge("jobs", help: $1, by: keyed)[ExtremeLabels(value: $1)].set(1) })
       + register(
-        "histogram(_:help:unit:buckets:labels:)", { _ = try $0.histogram($1, help: "Jobs.") },
+        "histogram(_:help:unit:buckets:labels:", { _ = try $0.histogram($1, help: "Jobs.") },
         { try $0.histogram("job_seconds", help: $1, labels: ["kind": $1]).record(1) })
       + register(
-        "histogram(_:help:unit:buckets:by:configuration:)",
-        { _ = try $0.histogram($1, help: "Jobs.", by: keyed) },
+        "histogram(_:help:unit:buckets:by:", { _ = try $0.histogram($1, help: "Jobs.", by: keyed) },
         { try $0.histogram("job_seconds", help: $1, by: keyed)[ExtremeLabels(value: $1)].record(1) })
-      + use("Label.init(_:_:)") { run, name in
+      + use("Label.init") { run, name in
         try ExtremeLabels.$name.withValue(name) {
           try run.registry.counter("a_total", help: "", by: keyed)[ExtremeLabels(value: name)].increment()
         }
       }
       + use("ExpositionFormat.init(accept:)") { _ = ExpositionFormat(accept: $1) }
-      + use(
-        "Registry.exposition(accept:)",
-        and: [("many formats", String(repeating: "a;q=0,", count: manyElements))]
-      ) {
+      + use("Registry.exposition(accept:)", at: String.extremes + manyFormats) {
         let format = $0.tap.registry.exposition(accept: $1).format
         try $0.expect(format == .text, "the format is \(format)")
       }
-      + use("Registry.exposition(in:names:)") {
-        _ = $0.tap.registry.exposition(in: .openMetrics, names: $1)
-      }
-      + use("Registry.value(of:labels:)") { (run, text: String) in
+      + use("Registry.exposition(in:") { _ = $0.tap.registry.exposition(in: .openMetrics, names: $1) }
+      + use("Registry.value") { (run, text: String) in
         try run.registry.counter("values_total", help: "", labels: ["kind": text]).increment()
         let value = run.registry.value(of: "values_total", labels: ["kind": text])
         try run.expect(value.map { $0 >= 1 } ?? false, "the series has no value")
         _ = run.registry.value(of: text, labels: [text: text])
       }
-      + use("Registry.removeSeries(of:labels:)") { (run, text: String) in
+      + use("Registry.removeSeries") { (run, text: String) in
         try run.registry.counter("jobs_total", help: "Jobs.", labels: ["kind": text]).increment()
         run.registry.removeSeries(of: text, labels: Labels([text: text]))
         let isRemoved = run.registry.removeSeries(of: "jobs_total", labels: ["kind": text])
         try run.expect(isRemoved, "the series is not removed")
       }
-      + use("Registry.removeAllSeries(of:)") { $0.registry.removeAllSeries(of: $1) }
+      + use("Registry.removeAllSeries") { $0.registry.removeAllSeries(of: $1) }
   }
 
   /// What instruments record.
   static var instruments: [Self] {
-    use("Registry.Counter.increment(by:)") { try add($0, $1, Double.extremes) { $0.increment(by: $1) } }
-      + use("Registry.Counter.increment(by:)") { try add($0, $1, Int.extremes) { $0.increment(by: $1) } }
-      + use("Registry.Gauge.set(_:)") { try $0.registry.gauge("jobs", help: "Jobs.").set($1 as Double) }
-      + use("Registry.Gauge.set(_:)") { try $0.registry.gauge("jobs", help: "Jobs.").set($1 as Int) }
-      + use("Registry.Gauge.increment(by:)") { run, value in
-        let gauge = try run.registry.gauge("jobs", help: "Jobs.")
+    let (gauge, histogram) = ("Registry.Gauge", "Registry.Histogram")
+    @Sendable func jobs(_ run: RunningExtreme) throws -> Registry.Gauge {
+      try run.registry.gauge("jobs", help: "Jobs.")
+    }
+    return use("Registry.Counter.increment") { try add($0, $1, Double.extremes) { $0.increment(by: $1) } }
+      + use("Registry.Counter.increment") { try add($0, $1, Int.extremes) { $0.increment(by: $1) } }
+      + use("\(gauge).set") { try jobs($0).set($1 as Double) }
+      + use("\(gauge).set") { try jobs($0).set($1 as Int) }
+      + use("\(gauge).increment") { run, value in
         for first in Double.extremes {
-          gauge.set(first.value)
-          gauge.increment(by: value)
+          try jobs(run).set(first.value)
+          try jobs(run).increment(by: value)
         }
       }
-      + use("Registry.Gauge.decrement(by:)") {
-        try $0.registry.gauge("jobs", help: "Jobs.").decrement(by: $1)
-      }
-      + use("Registry.Histogram.record(_:)") { run, value in try record(run, value) { $0.record($1) }
-      }
-      + use("Registry.Histogram.record(_:)") { run, duration in
+      + use("\(gauge).decrement") { try jobs($0).decrement(by: $1) }
+      + use("\(histogram).record(_:)") { run, value in try record(run, value) { $0.record($1) } }
+      + use("\(histogram).record(_:)") { run, duration in
         let histogram = try run.registry.histogram("job_seconds", help: "Jobs.")
         histogram.record(duration as Duration)
         let snapshot = histogram.snapshot
         try run.expect(snapshot.count == 1 && snapshot.sum.isFinite, "\(snapshot.count) are recorded")
       }
-      + use("Registry.Histogram.record(_:trace:at:)") { run, value in
+      + use("\(histogram).record(_:trace:at:)") { run, value in
         try record(run, value) { $0.record($1, trace: .random(isSampled: true)) }
       }
       + use("Timestamp.nanosecondsSinceEpoch") { run, nanoseconds in
         try run.registry.histogram("job_seconds", help: "Jobs.")
           .record(1, trace: .random(isSampled: true), at: Timestamp(nanosecondsSinceEpoch: nanoseconds))
       }
-      + use("Registry.Histogram.quantile(_:)") { try quantile($0, $1) { $0.quantile($1) } }
+      + use("\(histogram).quantile") { run, share in
+        // A quantile is finite or none, whatever was recorded.
+        let values = Double.extremes
+        for (number, first) in values.enumerated() {
+          for second in values.dropFirst(number) {
+            let histogram = try Registry().histogram("h", help: "", buckets: [1])
+            for value in [first.value, second.value] { histogram.record(value) }
+            let found = histogram.quantile(share)
+            try run.expect(found?.isFinite ?? true, "of \(first.name) and \(second.name) it is \(found ?? 0)")
+          }
+        }
+      }
   }
 
   /// A counter never falls, whatever is added behind whatever.
@@ -149,21 +155,6 @@ extension ExtremeTrial {
       for value in [value, other.value, other.value, value] { record(histogram, value) }
       let sum = histogram.snapshot.sum
       try run.expect(sum.isFinite, "with \(other.name) the sum is \(sum)")
-    }
-  }
-
-  /// A quantile is finite or none, whatever was recorded.
-  private static func quantile(
-    _ run: RunningExtreme, _ share: Double, _ quantile: (Registry.Histogram, Double) -> Double?
-  ) throws {
-    let values = Double.extremes
-    for (number, first) in values.enumerated() {
-      for second in values.dropFirst(number) {
-        let histogram = try Registry().histogram("h", help: "", buckets: [1])
-        for value in [first.value, second.value] { histogram.record(value) }
-        let found = quantile(histogram, share)
-        try run.expect(found?.isFinite ?? true, "of \(first.name) and \(second.name) it is \(found ?? 0)")
-      }
     }
   }
 

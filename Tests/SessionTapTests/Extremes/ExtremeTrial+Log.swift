@@ -11,7 +11,7 @@ extension ExtremeTrial {
     ) -> [Self] {
       start(setting, at: values) {
         $0.refusal = .never
-        change(&$0.logging, $1)
+        change(&$0.configuration.logging, $1)
       }
     }
     func each<Owner: Sendable, each Value: Extremal>(
@@ -38,7 +38,7 @@ extension ExtremeTrial {
       + start("RequestLog.Configuration.fields", at: [String: FieldValue].extremes) { setup, fields in
         let isRefused = fields.count > 64 || fields.keys.contains { $0 == "timestamp" || $0.utf8.count > 256 }
         setup.refusal = isRefused ? .always : .never
-        setup.logging.fields = fields
+        setup.configuration.logging.fields = fields
       }  // The text of a rule may be anything, too.
       + works("RequestLog.Configuration.urlLengthLimit", at: String.extremes) { configuration, text in
         configuration.redaction.custom = { _, _ in text }
@@ -57,11 +57,10 @@ extension ExtremeTrial {
 
   /// With lines enough to rotate, one at a time.
   private static var rotations: [Self] {
-    func rotate<V: Extremal>(_ name: String, _ make: @escaping @Sendable (V) -> LogRotation) -> [Self] {
-      start("LogRotation.\(name)", at: V.extremes) { setup, value in
-        setup.refusal = .never
-        setup.logging.rotation = make(value)
-        setup.keepsLines = false
+    func rotate(_ name: String, _ make: @escaping @Sendable (Int) -> LogRotation) -> [Self] {
+      start("LogRotation.\(name)", at: Int.extremes) { setup, value in
+        (setup.refusal, setup.keepsLines) = (.never, false)
+        setup.configuration.logging.rotation = make(value)
       } then: { run in
         for number in 0..<4 {
           run.tap.log(.info, "line \(number)")
@@ -74,7 +73,6 @@ extension ExtremeTrial {
   }
 
   static var logQueries: [Self] {
-    @Sendable func ask(_ run: RunningExtreme, _ query: LogQuery) { _ = run.tap.requestLog?.recent(query) }
     @Sendable func log() throws -> RequestLog {
       let log = try RequestLog(to: .memory)
       log.log(.info, "line")
@@ -82,22 +80,20 @@ extension ExtremeTrial {
     }
     let queries = properties(of: LogQuery.self, \.limit, \.client, \.traceID) { setting, changes in
       use(setting, at: changes) { run, change in
-        var query = LogQuery()
-        change(&query)
-        ask(run, query)
+        _ = run.tap.requestLog?.recent(with(LogQuery(), change))
       }
     }
     return queries  // A log ends with its shutdown, however little time there is for it.
-      + use("RequestLog.flush(within:)") { run, limit in
+      + use("RequestLog.flush") { run, limit in
         let log = try log()
         try run.expect(log.flush(within: limit) || limit < .seconds(1), "the log is not flushed")
       }
-      + use("RequestLog.shutdown(within:)") { run, limit in
+      + use("RequestLog.shutdown") { run, limit in
         let log = try log()
         try run.expect(log.shutdown(within: limit) || limit < .seconds(1), "the log is not shut down")
         try run.expect(log.statistics.pending == 0, "\(log.statistics.pending) lines are pending")
       }
-      + use("RequestLog.log(_:_:_:)") { $0.tap.requestLog?.log(.info, $1 as String) }
-      + use("RequestLog.log(_:_:_:)") { $0.tap.requestLog?.log(.info, "fields", $1) }
+      + use("RequestLog.log") { $0.tap.requestLog?.log(.info, $1 as String) }
+      + use("RequestLog.log") { $0.tap.requestLog?.log(.info, "fields", $1) }
   }
 }

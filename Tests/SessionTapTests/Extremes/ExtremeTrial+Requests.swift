@@ -13,8 +13,8 @@ extension ExtremeTrial {
         change(&setup.configuration.inbound, value)
       }
     }
-    func buckets<Value: Extremal>(
-      _ setting: String, _ make: @escaping @Sendable (Value, _ count: Int) -> [HistogramBuckets]
+    func buckets(
+      _ setting: String, _ make: @escaping @Sendable (Double, _ count: Int) -> [HistogramBuckets]
     ) -> [Self] {
       use(setting) { run, value in
         for count in Int.extremes { for some in make(value, count.value) { try record(in: some, run) } }
@@ -35,7 +35,7 @@ extension ExtremeTrial {
       $0.bodySizeBuckets = HistogramBuckets($1)
     }
       + use("HistogramBuckets.init(_:)", at: lists) { try record(in: HistogramBuckets($1), $0) }
-      + buckets("HistogramBuckets.exponential(from:factor:count:)") { (value: Double, count) in
+      + buckets("HistogramBuckets.exponential") { value, count in
         [
           .exponential(from: value, factor: value, count: count),
           .exponential(from: 1, factor: value, count: count),
@@ -43,7 +43,7 @@ extension ExtremeTrial {
           .exponential(from: 1, factor: value, count: 10),
         ]
       }
-      + buckets("HistogramBuckets.linear(from:width:count:)") { (value: Double, count) in
+      + buckets("HistogramBuckets.linear") { value, count in
         [
           .linear(from: value, width: value, count: count), .linear(from: 0, width: value, count: count),
           .linear(from: value, width: 1, count: count), .linear(from: value, width: 1, count: 10),
@@ -91,48 +91,45 @@ extension ExtremeTrial {
   }
 
   static var inbound: [Self] {
-    func begin(_ make: @escaping @Sendable (InboundRequests, String) -> ActiveRequest) -> [Self] {
-      use("InboundRequests.begin(method:path:scheme:traceparent:clientAddress:fields:headers:)") {
-        make($0.tap.inbound, $1).end(statusCode: 200)
-      }
+    func begin<Value: Extremal>(_ make: @escaping @Sendable (InboundRequests, Value) -> ActiveRequest)
+      -> [Self]
+    {
+      use("InboundRequests.begin") { make($0.tap.inbound, $1).end(statusCode: 200) }
     }
     func end<Value: Extremal>(
       _ function: String, _ end: @escaping @Sendable (ActiveRequest, Value) -> Void
     ) -> [Self] {
       use("ActiveRequest.\(function)") { end($0.tap.inbound.begin(method: "GET", path: "/"), $1) }
     }
-    let ends = "end(statusCode:route:requestBodySize:responseBodySize:responseHeaders:)"
-    let fails = "fail(_:message:statusCode:route:requestBodySize:responseBodySize:responseHeaders:)"
-    return end("responseBegan(statusCode:)") { (request, code: Int) in
-      request.responseBegan(statusCode: code)
-      request.end(statusCode: code)
-    } + begin { $0.begin(method: $1, path: "/") }
+    return begin { (inbound, method: String) in inbound.begin(method: method, path: "/") }
       + begin { inbound, text in inbound.begin(method: "GET", path: "/", headers: { _ in text }) }
-      + begin { $0.begin(method: "GET", path: $1) }
+      + begin { (inbound, path: String) in inbound.begin(method: "GET", path: path) }
       + begin { $0.begin(method: "GET", path: "/", scheme: $1, traceparent: $1, clientAddress: $1) }
-      + use("InboundRequests.begin(method:path:scheme:traceparent:clientAddress:fields:headers:)") {
-        $0.tap.inbound.begin(method: "GET", path: "/", fields: $1).end(statusCode: 200)
+      + begin { $0.begin(method: "GET", path: "/", fields: $1) }
+      + end("responseBegan") { (request, code: Int) in
+        request.responseBegan(statusCode: code)
+        request.end(statusCode: code)
       }
-      + end(ends) { $0.end(statusCode: $1, route: "/", requestBodySize: $1, responseBodySize: $1) }
-      + end(ends) { $0.end(statusCode: 200, route: $1) }
-      + end(ends) { request, text in request.end(statusCode: 200, responseHeaders: { _ in text }) }
-      + end(fails) { $0.fail(.timeout, statusCode: $1, requestBodySize: $1, responseBodySize: $1) }
-      + end(fails) { $0.fail(message: $1, route: $1) }
-      + end(fails) { request, text in request.fail(responseHeaders: { _ in text }) }
-      + end("cancel(route:)") { $0.cancel(route: $1) } + end("add(_:)") { $0.add($1) }
+      + end("end") { $0.end(statusCode: $1, route: "/", requestBodySize: $1, responseBodySize: $1) }
+      + end("end") { $0.end(statusCode: 200, route: $1) }
+      + end("end") { request, text in request.end(statusCode: 200, responseHeaders: { _ in text }) }
+      + end("fail") { $0.fail(.timeout, statusCode: $1, requestBodySize: $1, responseBodySize: $1) }
+      + end("fail") { $0.fail(message: $1, route: $1) }
+      + end("fail") { request, text in request.fail(responseHeaders: { _ in text }) }
+      + end("cancel") { $0.cancel(route: $1) } + end("add") { $0.add($1) }
   }
 
   static var outbound: [Self] {
-    let begin = "OutboundRequests.begin(client:method:url:urlTemplate:trace:fields:headers:)"
-    return use(begin, requests: 1) {
-      $0.tap.outbound.begin(client: $1, method: $1, url: $1, urlTemplate: $1).end(statusCode: 200)
+    func begin<Value: Extremal>(_ make: @escaping @Sendable (OutboundRequests, Value) -> ActiveRequest)
+      -> [Self]
+    {
+      use("OutboundRequests.begin", requests: 1) { make($0.tap.outbound, $1).end(statusCode: 200) }
     }
-      + use(begin, requests: 1) {
-        $0.tap.outbound.begin(client: "c", method: "GET", url: "http://h/", fields: $1).end(statusCode: 200)
-      }
-      + use(begin, requests: 1) { (run, text: String) in
-        run.tap.outbound.begin(client: "c", method: "GET", url: "http://h/", headers: { _ in text })
-          .end(statusCode: 200)
+    let url = "http://h/"
+    return begin { $0.begin(client: $1, method: $1, url: $1, urlTemplate: $1) }
+      + begin { $0.begin(client: "c", method: "GET", url: url, fields: $1) }
+      + begin { outbound, text in
+        outbound.begin(client: "c", method: "GET", url: url, headers: { _ in text })
       }
   }
 
@@ -141,47 +138,37 @@ extension ExtremeTrial {
     func observe<Value: Extremal>(
       _ setting: String, _ change: @escaping @Sendable (inout RequestObservation, Value) -> Void
     ) -> [Self] {
-      use(setting) { run, value in
-        var observation = example
-        change(&observation, value)
-        try run.record(observation)
+      use(setting) { run, value in try run.record(with(example) { change(&$0, value) }) }
+    }
+    func each<Owner, each Value: Extremal>(
+      _ owner: any WritableKeyPath<RequestObservation, Owner> & Sendable,
+      _ settings: repeat (any WritableKeyPath<Owner, each Value> & Sendable)
+    ) -> [Self] {
+      properties(of: Owner.self, repeat each settings) { setting, changes in
+        use(setting, at: changes) { run, change in
+          try run.record(with(example) { change(&$0[keyPath: owner]) })
+        }
       }
     }
-    let descriptions = properties(
-      of: RequestDescription.self, \.client, \.fields, \.headers, \.method, \.clientAddress, \.scheme,
-      \.serverAddress, \.serverPort, \.url, \.urlTemplate
-    ) { setting, changes in
-      use(setting, at: changes) { run, change in
-        var observation = example
-        change(&observation.request)
-        try run.record(observation)
-      }
-    }
-    let ended = properties(
-      of: RequestObservation.self, \.requestBodySize, \.responseBodySize, \.resendCount, \.openedConnections,
-      \.retransmittedSegments, \.peerAddress, \.responseHeaders
-    ) { setting, changes in
-      use(setting, at: changes) { run, change in
-        var observation = example
-        change(&observation)
-        try run.record(observation)
-      }
-    }
-    return descriptions + ended + observe("RequestObservation.duration") { $0.duration = $1 }
-      + use("RequestObservation.duration") { try line(of: $1, $0) }
+    let descriptions = each(
+      \.request, \.client, \.fields, \.headers, \.method, \.clientAddress, \.scheme, \.serverAddress,
+      \.serverPort, \.url, \.urlTemplate)
+    let ended = each(
+      \.self, \.requestBodySize, \.responseBodySize, \.resendCount, \.openedConnections,
+      \.retransmittedSegments, \.peerAddress, \.responseHeaders, \.duration,
+      \.networkRoundTrip, \.timeToResend)
+    return descriptions + ended + use("RequestObservation.duration") { try line(of: $1, $0) }
       + observe("RequestObservation.timeToFirstByte") { observation, duration in
         observation.timeToFirstByte = duration
         for phase in RequestTimings.Phase.allCases { observation.timings[phase] = duration }
       }
       + observe("RequestObservation.errorMessage") { $0.errorMessage = $1 }
-      + observe("RequestObservation.networkRoundTrip") { $0.networkRoundTrip = $1 }
-      + observe("RequestObservation.timeToResend") { $0.timeToResend = $1 }
-      + observe("RequestEnd.response(statusCode:)") { $0.end = .response(statusCode: $1) }
-      + observe("RequestEnd.failure(_:statusCode:)") { $0.end = .failure(.timeout, statusCode: $1) }
+      + observe("RequestEnd.response") { $0.end = .response(statusCode: $1) }
+      + observe("RequestEnd.failure") { $0.end = .failure(.timeout, statusCode: $1) }
       + observe("Timestamp.nanosecondsSinceEpoch") { $0.start.nanosecondsSinceEpoch = $1 }
-      + observe("FieldValue.string(_:)") { $0.request.fields = ["key": .string($1)] }
-      + observe("FieldValue.double(_:)") { $0.request.fields = ["key": .double($1)] }
-      + observe("FieldValue.integer(_:)") { $0.request.fields = ["key": .integer($1)] }
+      + observe("FieldValue.string") { $0.request.fields = ["key": .string($1)] }
+      + observe("FieldValue.double") { $0.request.fields = ["key": .double($1)] }
+      + observe("FieldValue.integer") { $0.request.fields = ["key": .integer($1)] }
   }
 
   private static let example = RequestObservation(
@@ -192,10 +179,8 @@ extension ExtremeTrial {
   private static func line(of duration: Duration, _ run: RunningExtreme) throws {
     let configuration = with(RequestLog.Configuration()) { $0.recentLineLimit = 10 }
     let log = try RequestLog(to: .memory, configuration: configuration)
-    var observation = example
-    observation.duration = duration
-    log.requestEnded(observation)
-    log.requestWaits(RequestSnapshot(observation.request, for: duration))
+    log.requestEnded(with(example) { $0.duration = duration })
+    log.requestWaits(RequestSnapshot(example.request, for: duration))
     log.shutdown(within: .seconds(60))
     let nearest = min(max(duration, .zero), .nanoseconds(Int64.max))
     let expected =

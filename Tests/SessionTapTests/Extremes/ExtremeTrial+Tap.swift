@@ -1,13 +1,9 @@
 import SessionTap
 import TestSupport
 
-/// The table: the tap itself, its sessions, and what its requests say of themselves.
+/// The table: the tap itself, its sessions, its endpoint and its pushes.
 extension ExtremeTrial {
-  static let all =
-    tap + sessions + templates + metrics + inbound + outbound + families + instruments + collected + log
-    + logQueries + observations + endpoint + limits + pushes
-
-  private static var tap: [Self] {
+  static var tap: [Self] {
     let environment = [
       "OTEL_EXPORTER_PROMETHEUS_HOST", "OTEL_EXPORTER_PROMETHEUS_PORT", "OTEL_SERVICE_NAME",
       "OTEL_RESOURCE_ATTRIBUTES", "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS", "SESSION_TAP_LOG",
@@ -21,13 +17,14 @@ extension ExtremeTrial {
       ) { setup, value in
         let port = ["OTEL_EXPORTER_PROMETHEUS_PORT": "0"]
         setup.configuration = Tap.Configuration(environment: port.merging([variable: value]) { $1 })
-        setup.logging = setup.configuration.logging
-        setup.endpoint = setup.configuration.endpoint ?? setup.endpoint
         // The port by default may be in use.
-        if variable == "OTEL_EXPORTER_PROMETHEUS_PORT" { setup.endpoint.address = .loopback(port: 0) }
+        if variable == "OTEL_EXPORTER_PROMETHEUS_PORT" {
+          setup.configuration.endpoint?.address = .loopback(port: 0)
+        }
         setup.logFile = variable == "SESSION_TAP_LOG" ? value : ""
       }
     }
+    let target = "TargetInfo.init(serviceName:resourceAttributes:)"
     return environment
       + start("Tap.Configuration.knownMethods", at: [String].extremes) { $0.configuration.knownMethods = $1 }
       + start("Tap.Configuration.observers", at: [("many", manyElements)]) {
@@ -36,11 +33,13 @@ extension ExtremeTrial {
       + start("Tap.Configuration.traceSamplingRate", at: Double.extremes) {
         $0.configuration.traceSamplingRate = $1
       }
-      + start("Tap.Configuration.shutdownTimeout") { $0.configuration.shutdownTimeout = $1 }
-      + start("TargetInfo.init(serviceName:resourceAttributes:)", at: String.extremes) {
+      + start("Tap.Configuration.shutdownTimeout", at: Duration.extremes) {
+        $0.configuration.shutdownTimeout = $1
+      }
+      + start(target, at: String.extremes) {
         $0.configuration.target = TargetInfo(serviceName: $1, resourceAttributes: $1)
       }
-      + use("TargetInfo.init(serviceName:resourceAttributes:)", at: [String].extremes) {
+      + use(target, at: [String].extremes) {
         let attributes = $1.map { "\($0)=\($0),%=%\($0)" }.joined(separator: ",")
         try $0.registry.register(TargetInfo(serviceName: nil, resourceAttributes: attributes))
       }
@@ -54,21 +53,18 @@ extension ExtremeTrial {
         try run.expect(isListed || age > .zero, "an active request is not listed")
         request.end(statusCode: 200)
       }
-      + use("Tap.log(_:_:_:)") { $0.tap.log(.info, $1 as String) }
-      + use("Tap.log(_:_:_:)") { $0.tap.log(.info, "", $1) }
+      + use("Tap.log") { $0.tap.log(.info, $1 as String) } + use("Tap.log") { $0.tap.log(.info, "", $1) }
   }
 
-  private static var sessions: [Self] {
-    use("Tap.sessionConfiguration(from:client:)", requests: 1) {
-      try await $0.request($0.session(client: $1 as String))
-    }
-      + use("Tap.session(client:configuration:delegate:delegateQueue:)", requests: 1) { run, client in
+  static var sessions: [Self] {
+    use("Tap.sessionConfiguration", requests: 1) { try await $0.request($0.session(client: $1 as String)) }
+      + use("Tap.session(", requests: 1) { run, client in
         try await run.request(run.tap.session(client: client as String, configuration: .ephemeral))
       }
-      + use("Tap.sessionConfiguration(from:client:)", at: [("1,000 clients", 1_000)]) { run, count in
+      + use("Tap.sessionConfiguration", at: [("1,000 clients", 1_000)]) { run, count in
         for n in 0..<count { _ = run.tap.sessionConfiguration(from: .ephemeral, client: "\(n)") }
       }
-      + use("Tap.install(on:client:)", requests: 1) { run, client in
+      + use("Tap.install", requests: 1) { run, client in
         let session = URLSession(configuration: .ephemeral)
         run.tap.install(on: session, client: client as String)
         try await run.request(session)
@@ -89,13 +85,12 @@ extension ExtremeTrial {
       }  // A challenge that is not answered, for it is the time until it is reported.
       + start("RequestConfiguration.waitingExemptions", at: [String].extremes) {
         $0.configuration.outbound.waitingExemptions = Set($1)
-      }
+      }  // A challenge that is not answered, for it is the time until it is reported.
       + start("RequestConfiguration.waitingLimit", at: Duration?.extremes) { setup, limit in
         setup.configuration.outbound.waitingLimit = limit
         setup.requests = 2
       } then: { run in
-        let session = run.session(client: "waits")
-        let done = Gate()
+        let (session, done) = (run.session(client: "waits"), Gate())
         let task = session.dataTask(with: run.origin.url("/challenge")) { _, _, _ in done.open() }
         task.resume()
         _ = try await Poll.until("response") { task.response }
@@ -105,7 +100,7 @@ extension ExtremeTrial {
       }
   }
 
-  private static var templates: [Self] {
+  static var templates: [Self] {
     let few: NamedValues<[String]> = [
       ("only a star", ["*"]), ("a colon for a brace", ["/users/:id"]), ("an open brace", ["/users/{id"]),
     ]
@@ -114,27 +109,99 @@ extension ExtremeTrial {
       ("many parameters", (0..<10_000).map { "/users/{id\($0)}" }),
       ("many", (0..<10_000).map { "/\($0)/{a}" } + ["/" + String(repeating: "m", count: manyElements)]),
     ]
-    return start(
-      "PathTemplates.init(_:)", at: String.extremes.map { ($0.name, [$0.value, "/" + $0.value]) } + few
-    ) {
+    let texts = String.extremes.map { ($0.name, [$0.value, "/" + $0.value]) }
+    return start("PathTemplates.init(_:)", at: texts + few) {
       $0.configuration.outbound.pathTemplates = PathTemplates($1)
       $0.configuration.inbound.pathTemplates = PathTemplates($1)
-      $0.logging.redaction.allowedPaths = PathTemplates($1)
+      $0.configuration.logging.redaction.allowedPaths = PathTemplates($1)
     }
       + use("PathTemplates.init(_:)", at: many) { run, paths in
         let templates = PathTemplates(paths)
         try templates.validate()
-        let last = paths.last ?? ""
-        let found = templates.template(for: last)
-        try run.expect(found == last || paths.count < 10_001, "\(found ?? "nothing") is found")
+        let found = templates.template(for: paths.last ?? "")
+        try run.expect(found == paths.last || paths.count < 10_001, "\(found ?? "nothing") is found")
         if paths.count == 10_001 {
           try run.expect(templates.template(for: "/9999/1") == "/9999/{a}", "/9999/1 is not found")
         }
         for text in String.extremes { _ = templates.template(for: text.value) }
       }
-      + use("PathTemplates.template(for:)") { _, path in
+      + use("PathTemplates.template") { _, path in
         _ = PathTemplates(["/users/{id}", "/*"]).template(for: path as String)
       }
   }
 
+  /// The endpoint says why it does not start. A limit out of its range is refused, and any other holds.
+  static var endpoint: [Self] {
+    func listen<Value: Sendable>(
+      _ setting: String, at values: NamedValues<Value>, refusedAs code: EndpointError.Code,
+      _ make: @escaping @Sendable (Value) -> EndpointAddress
+    ) -> [Self] {
+      use("EndpointAddress.\(setting)", at: values) { run, value in
+        do {
+          _ = try Endpoint(configuration: .init(address: make(value)), routes: [.liveness()]).start()
+          try run.expect(false, "the address is not refused")
+        } catch let error as EndpointError { try run.expect(error.code == code, "\(error)") }
+      }
+    }
+    func each<Owner, each Value: Extremal>(
+      _ owner: any WritableKeyPath<Endpoint.Configuration, Owner> & Sendable, _ requests: [String],
+      _ settings: repeat (any WritableKeyPath<Owner, each Value> & Sendable)
+    ) -> [Self] {
+      properties(of: Owner.self, repeat each settings) { setting, changes in
+        use(setting, at: changes) { run, change in
+          var configuration = Endpoint.Configuration(address: .loopback(port: 0))
+          change(&configuration[keyPath: owner])
+          try await run.serve(by: configuration, requests, or: [.invalidConfiguration, .noCredentials])
+        }
+      }
+    }
+    let hosts = String.extremes + ["127.0.0.1\0b", "[", "[]", "[::1", "a b"].map { ($0, $0) }
+    // 1 may be in use or not allowed, and 0 is any.
+    let ports = Int.extremes.filter { !(0...1).contains($0.value) } + [("65536", 65_536)]
+    let lengths = [
+      "Content-Length: \(Int.max)\r\n\r\nx", "Content-Length: 99999999999999999999\r\n\r\nx",
+      "Transfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\nx",
+    ]
+    let requests = lengths.map { "POST / HTTP/1.1\r\nHost: localhost\r\n\($0)" }
+    let get = RunningExtreme.get("/healthz")
+    let access = each(\.access, [get], \.bearerTokenFile, \.basicPasswordFile, \.openPaths, \.allowedHosts)
+    let limits = each(
+      \.limits, [get] + requests, \.answerTimeout, \.headTimeout, \.idleTimeout, \.writeTimeout,
+      \.connections,
+      \.headBytes, \.headerCount, \.requestsInFlight, \.unsentBytes)
+    let tcp = "tcp(host:port:)"
+    return access + limits
+      + listen(tcp, at: hosts, refusedAs: .addressNotAvailable) { .tcp(host: $0, port: 0) }
+      + listen(tcp, at: ports, refusedAs: .invalidConfiguration) { .tcp(host: "127.0.0.1", port: $0) }
+      + listen("loopback", at: ports, refusedAs: .invalidConfiguration) { .loopback(port: $0) }
+      + use("Endpoint.shutdown") { try await $0.serve(by: .init(address: .loopback(port: 0)), within: $1) }
+  }
+
+  static var pushes: [Self] {
+    func gateway(
+      at values: NamedValues<String> = String.extremes,
+      _ make: @escaping @Sendable (_ url: String, String) throws -> PushGateway
+    ) -> [Self] {
+      use("PushGateway.init", at: values) { run, text in
+        let url = "http://127.0.0.1:\(run.origin.port)"
+        try await run.tap.push(to: make(url, text), within: .milliseconds(100))
+      }
+    }
+    let ports = ["0", "65536", "\(Int.max)", String(repeating: "9", count: 100)].map { ("port \($0)", $0) }
+    return gateway { try PushGateway($1, job: "backup") }
+      + gateway { try PushGateway("http://\($1):1", job: "backup") }
+      + gateway(at: ports) { try PushGateway("http://127.0.0.1:\($1)", job: "backup") }
+      + gateway { try PushGateway("\($0)/\($1)", job: "backup") } + gateway { try PushGateway($0, job: $1) }
+      + gateway { try PushGateway($0, job: "backup", grouping: [$1: "a"]) }
+      + gateway { try PushGateway($0, job: "backup", grouping: ["a": $1]) }
+      + use("Tap.push(to:within:)") { run, limit in
+        let gateway = try PushGateway("http://127.0.0.1:\(run.origin.port)", job: "backup")
+        do {
+          try await run.tap.push(to: gateway, within: limit)
+          try run.expect(limit > .zero, "it takes no time")
+        } catch let error as TapError {
+          try run.expect(error.code == .push && limit < .seconds(1), "\(error)")
+        }
+      }
+  }
 }

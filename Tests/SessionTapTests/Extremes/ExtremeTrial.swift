@@ -7,8 +7,6 @@ struct ExtremeSetup: Sendable {
   enum Refusal { case possible, never, always }
 
   var configuration = Tap.Configuration(environment: [:])
-  var endpoint = Endpoint.Configuration(address: .loopback(port: 0))
-  var logging = RequestLog.Configuration()
   var refusal = Refusal.possible
   /// How many requests the metrics must show at the end, or `nil` where that is what the trial changes.
   var requests: Int? = 1
@@ -19,13 +17,13 @@ struct ExtremeSetup: Sendable {
   var keepsLines = true
 
   init() {
+    configuration.endpoint = Endpoint.Configuration(address: .loopback(port: 0))
     configuration.log = .file(logFile)
-    configuration.servesLog = true
-    configuration.isQuiet = true
+    (configuration.servesLog, configuration.isQuiet) = (true, true)
     configuration.shutdownTimeout = .seconds(60)
-    logging.recentLineLimit = 10
-    logging.redaction.allowedRequestHeaders = ["key"]
-    logging.redaction.allowedResponseHeaders = ["key"]
+    configuration.logging.recentLineLimit = 10
+    configuration.logging.redaction.allowedRequestHeaders = ["key"]
+    configuration.logging.redaction.allowedResponseHeaders = ["key"]
   }
 }
 
@@ -37,11 +35,15 @@ struct ExtremeTrial: Sendable {
     let run: @Sendable (RunningExtreme) async throws -> Void
   }
 
-  /// The setting as it stands in Tests/PublicAPI: `RequestLog.Configuration.queueByteLimit`,
-  /// `HistogramBuckets.linear(from:width:count:)`.
+  /// The setting as it stands in Tests/PublicAPI, or how it begins there: `RequestLog.Configuration.fields`,
+  /// `HistogramBuckets.linear`.
   let setting: String
   let prepare: @Sendable (inout ExtremeSetup) throws -> Void
   let steps: [Step]
+
+  static let all =
+    tap + sessions + templates + metrics + inbound + outbound + families + instruments + collected + log
+    + logQueries + observations + endpoint + pushes
 
   /// At home three of the values: both ends, and one between them.
   private static func chosen<Value>(_ values: NamedValues<Value>) -> NamedValues<Value> {
@@ -61,35 +63,25 @@ struct ExtremeTrial: Sendable {
     }
   }
 
-  /// The same at all extremes of the type.
-  static func start<Value: Extremal>(
-    _ setting: String, _ change: @escaping @Sendable (inout ExtremeSetup, Value) throws -> Void,
-    then run: @escaping @Sendable (RunningExtreme) async throws -> Void = { _ in }
-  ) -> [Self] {
-    start(setting, at: Value.extremes, change, then: run)
-  }
-
   /// One parameter, at each of these values, while a tap runs.
   ///
   /// - Parameter requests: How many each of them makes.
   static func use<Value: Sendable>(
-    _ setting: String, at values: NamedValues<Value>, requests: Int? = 0,
+    _ setting: String, at values: NamedValues<Value>, requests: Int = 0,
     _ use: @escaping @Sendable (RunningExtreme, Value) async throws -> Void
   ) -> [Self] {
-    let values = chosen(values)
-    let steps = values.map { name, value in Step(value: name) { try await use($0, value) } }
+    let steps = chosen(values).map { name, value in Step(value: name) { try await use($0, value) } }
     return [
-      ExtremeTrial(
-        setting: setting, prepare: { $0.requests = requests.map { 1 + $0 * values.count } }, steps: steps)
+      ExtremeTrial(setting: setting, prepare: { $0.requests = 1 + requests * steps.count }, steps: steps)
     ]
   }
 
-  /// The same at all extremes of the type, and at these.
+  /// The same at all extremes of the type.
   static func use<Value: Extremal>(
-    _ setting: String, requests: Int? = 0, and others: NamedValues<Value> = [],
+    _ setting: String, requests: Int = 0,
     _ use: @escaping @Sendable (RunningExtreme, Value) async throws -> Void
   ) -> [Self] {
-    Self.use(setting, at: Value.extremes + others, requests: requests, use)
+    Self.use(setting, at: Value.extremes, requests: requests, use)
   }
 
   /// Properties of a type, each at all extremes of its own type.

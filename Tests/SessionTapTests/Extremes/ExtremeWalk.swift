@@ -1,57 +1,74 @@
 import SessionTap
 import TestSupport
 
-/// Runs one trial in the current directory, which must be empty: a typed error, or a tap that works. Works
-/// means: one request out and two in pass and are recorded, each exposition is well-formed, each line of the
-/// log is JSON and accounted for, and the shutdown ends.
-struct ExtremeWalk {
-  let origin: Origin
-  /// Called before each step, for a trap names nothing by itself.
-  let willTry: (_ step: Int) -> Void
-  let report: (_ fault: String, _ step: Int) -> Void
+struct ExtremeFault: Error { let description: String }
 
-  func run(_ trial: ExtremeTrial, from first: Int) async {
-    var step = first
-    willTry(step)
+/// Runs trials, each in an empty directory: a typed error, or a tap that works. Works means: one request out
+/// and two in pass and are recorded, each exposition is well-formed, each line of the log is JSON and
+/// accounted for, and the shutdown ends.
+struct ExtremeWalk {
+  /// For what hangs: no trial takes seconds, but the machine may be busy.
+  private static let secondsPerStep: UInt32 = 240
+
+  private let origin: Origin
+  private let trial: ExtremeTrial
+
+  /// Runs all trials in this process, which writes each step to a file before it is taken, and on its standard
+  /// error why it ended there.
+  static func run(in path: String) async throws {
+    dup2(open(path + "/step", O_CREAT | O_WRONLY | O_APPEND, 0o600), 2)
+    let origin = try RunningExtreme.makeOrigin()
+    for (number, trial) in ExtremeTrial.all.enumerated() {
+      let folder = "\(path)/\(number)"
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+      guard chdir(folder) == 0 else { throw POSIXError(.ENOENT) }
+      await ExtremeWalk(origin: origin, trial: trial).run()
+    }
+    origin.stop()
+  }
+
+  private func run() async {
+    var value = trial.steps[0].value
+    begin(value)
     var setup = ExtremeSetup()
     do {
       try trial.prepare(&setup)
-      let tap = try start(&setup)
-      if setup.refusal == .always { report("is not refused", step) }
-      guard let tap else { return }
-      for (index, body) in trial.steps.enumerated().dropFirst(first) {
-        step = index
-        if step > first { willTry(step) }
+      let tap = try Tap.start(setup.configuration)
+      if setup.refusal == .always { report("is not refused", value) }
+      for step in trial.steps {
+        value = step.value
+        begin(value)
         let run = RunningExtreme(tap: tap, origin: origin)
-        await judge(step) { try await body.run(run) }
-        for fault in Self.faults(of: run.registry) { report(fault, step) }
+        await judge(value) { try await step.run(run) }
+        for fault in Self.faults(of: run.registry) { report(fault, value) }
       }
-      await judge(step) { try await use(tap, setup, isWhole: first == 0) }
-    } catch  where setup.refusal != .never {
-      await judge(step) { throw error }
+      await judge(value) { try await use(tap, setup) }
     } catch {
-      report("is refused: \("\(error)".prefix(200))", step)
+      if setup.refusal == .never { report("is refused: \("\(error)".prefix(200))", value) }
+      await judge(value) { throw error }
     }
   }
 
-  private func start(_ setup: inout ExtremeSetup) throws -> Tap? {
-    setup.configuration.logging = setup.logging
-    setup.configuration.endpoint = setup.endpoint
-    return try Tap.start(setup.configuration)
+  private func begin(_ value: String) {
+    ftruncate(2, 0)
+    FileHandle.standardError.write(Data("\(trial.setting) = \(value)\n".utf8))
+    alarm(Self.secondsPerStep)
+  }
+
+  private func report(_ fault: String, _ value: String) {
+    Issue.record("\(trial.setting) = \(value): \(fault.prefix(500))")
   }
 
   /// A typed error is what should be.
-  private func judge(_ step: Int, _ body: () async throws -> Void) async {
+  private func judge(_ value: String, _ body: () async throws -> Void) async {
     do {
       try await body()
-    } catch let error as ExtremeFault {
-      report(error.description, step)
+    } catch let fault as ExtremeFault {
+      report(fault.description, value)
     } catch {
-      switch error {
-      case is TapError, is RegistryError, is EndpointError, is RequestLogError:
-        if "\(error)".isEmpty { report("the \(type(of: error)) has no text", step) }
-      default: report("not a typed error: \(type(of: error)): \(error)", step)
-      }
+      let isTyped =
+        error is TapError || error is RegistryError || error is EndpointError || error is RequestLogError
+      if !isTyped || "\(error)".isEmpty { report("not a typed error: \(type(of: error)): \(error)", value) }
     }
   }
 
@@ -70,7 +87,7 @@ struct ExtremeWalk {
       + (wrong.map { ["\($0.prefix(200))"] } ?? [])
   }
 
-  private func use(_ tap: Tap, _ setup: ExtremeSetup, isWhole: Bool) async throws {
+  private func use(_ tap: Tap, _ setup: ExtremeSetup) async throws {
     let run = RunningExtreme(tap: tap, origin: origin)
     try await run.request(run.session())
     for method in ["GET", "PROPPATCH"] { tap.inbound.begin(method: method, path: "/in").end(statusCode: 200) }
@@ -78,16 +95,16 @@ struct ExtremeWalk {
     tap.requestLog?.requestWaits(RequestSnapshot(waiting, for: .seconds(60)))
     _ = tap.activeRequests()
     tap.log(.error, "message", ["key": "value"])
-    _ = (tap.requestLog?.recent(LogQuery(limit: .max)), tap.requestLog?.recent(LogQuery(limit: .min)))
+    for limit in [Int.max, .min] { _ = tap.requestLog?.recent(LogQuery(limit: limit)) }
     // It stays open, so that the shutdown has something to end.
     let idle = try tap.address.map { try RawClient(port: $0.port) }
     var text: String?
-    if let address = tap.address {
-      let answer = await (try RawClient(port: address.port)).get("/metrics")
+    if tap.address != nil {
+      let answer = try await tap.get("/metrics")
       try run.expect(answer.hasPrefix("HTTP/1.1 200 "), "a scrape is answered with \(answer.prefix(30))")
       text = answer.ranges(of: "\r\n\r\n").first.map { String(answer[$0.upperBound...]) }
     }
-    var faults = recordFaults(text ?? tap.registry.text, isWhole ? setup.requests : nil)
+    var faults = recordFaults(text ?? tap.registry.text, setup.requests)
     await tap.shutdown()
     withExtendedLifetime(idle) {}
     if let log = tap.requestLog { faults += try logFaults(log.statistics, setup) }
@@ -96,29 +113,23 @@ struct ExtremeWalk {
 
   private func recordFaults(_ text: String, _ requests: Int?) -> [String] {
     let metrics = ExpositionText(text)
-    var faults = metrics.faults
-    let started = metrics["session_tap_started_requests_total"]
-    let ended = metrics["session_tap_ended_requests_total"]
+    let (started, ended) = (
+      metrics["session_tap_started_requests_total"], metrics["session_tap_ended_requests_total"]
+    )
     let active = metrics["http_client_active_requests"]
-    let recorded = metrics["http_client_request_duration_seconds_count"]
     let inbound = metrics["session_tap_inbound_ended_requests_total"]
-    if started != ended || active != 0 || inbound < 2 {
-      faults.append("started \(started), ended \(ended), active \(active), inbound ended \(inbound)")
-    }
-    guard let requests else { return faults }
-    if ended != Double(requests) || recorded != ended {
-      faults.append("of \(requests) requests \(ended) ended, and \(recorded) are recorded")
-    }
-    if metrics["http_server_request_duration_seconds_count"] != inbound {
-      faults.append("of \(inbound) inbound requests not all are recorded")
-    }
-    return faults
+    let recorded = ["client", "server"].map { metrics["http_\($0)_request_duration_seconds_count"] }
+    let isBalanced = started == ended && active == 0 && inbound >= 2
+    let isWhole = requests.map { ended == Double($0) && recorded == [ended, inbound] } ?? true
+    return metrics.faults
+      + (isBalanced && isWhole
+        ? []
+        : ["started \(started), ended \(ended), active \(active), inbound \(inbound), recorded \(recorded)"])
   }
 
   private func logFaults(_ statistics: LogStatistics, _ setup: ExtremeSetup) throws -> [String] {
     var faults: [String] = []
-    let filtered = statistics.filteredLines
-    let accounted = statistics.lines + statistics.droppedLines + filtered
+    let accounted = statistics.lines + statistics.droppedLines + statistics.filteredLines
     if accounted < UInt64(setup.requests ?? 0) + 4 { faults.append("\(accounted) lines are accounted for") }
     if statistics.pending > 0 { faults.append("\(statistics.pending) lines are pending") }
     if setup.refusal == .never, statistics.lines == 0 || statistics.writeErrors > 0 {
@@ -129,9 +140,7 @@ struct ExtremeWalk {
     for name in try FileManager.default.contentsOfDirectory(atPath: ".") where name.hasPrefix(setup.logFile) {
       // The log may have been told to make a file that cannot be read.
       chmod(name, 0o600)
-      // A rotated file may be compressed, as a part first, and removed meanwhile.
-      guard !name.contains(".gz"), let bytes = FileManager.default.contents(atPath: name) else { continue }
-      for line in bytes.split(separator: UInt8(ascii: "\n")) {
+      for line in FileManager.default.contents(atPath: name)?.split(separator: UInt8(ascii: "\n")) ?? [] {
         lines += 1
         let isObject = (try? JSONSerialization.jsonObject(with: line)) is [String: Any]
         if !isObject { faults.append("no JSON: \(String(decoding: line.prefix(200), as: UTF8.self))") }
@@ -141,5 +150,81 @@ struct ExtremeWalk {
       faults.append("\(lines) lines are there of \(statistics.lines)")
     }
     return faults
+  }
+}
+
+/// What a step of a trial may use while its tap runs.
+struct RunningExtreme: Sendable {
+  let tap: Tap
+  let origin: Origin
+  /// New for each step. What is registered there must be well-formed in the end.
+  let registry = Registry()
+
+  func expect(_ isTrue: Bool, _ fault: @autoclosure () -> String) throws {
+    if !isTrue { throw ExtremeFault(description: fault()) }
+  }
+
+  /// Makes a request in a session of the tap's, which must get its whole answer.
+  func request(_ session: URLSession, context: TapRequestContext? = nil) async throws {
+    var request = URLRequest(url: origin.url("/users/42;v=1?card=4242"))
+    // Longer than a word: known methods are looked up by their bytes.
+    request.httpMethod = "PROPPATCH"
+    request.tapContext = context
+    let (body, _) = try await session.data(for: request)
+    try expect(body == Data(Self.body), "the request got \(body.count) bytes")
+    session.finishTasksAndInvalidate()
+  }
+
+  func session(client: String = "extreme") -> URLSession {
+    URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: client))
+  }
+
+  /// Runs an endpoint of its own, which answers these requests, if its start is not refused with one of these
+  /// errors, and then has one connection to close.
+  func serve(
+    by configuration: Endpoint.Configuration, _ requests: [String] = [Self.get("/healthz")],
+    within time: Duration = .seconds(60), or codes: [EndpointError.Code] = []
+  ) async throws {
+    let endpoint = Endpoint(configuration: configuration, routes: [.liveness()])
+    let address: EndpointAddress
+    do throws(EndpointError) {
+      address = try endpoint.start()
+    } catch {
+      return try expect(codes.contains(error.code), "\(error)")
+    }
+    for request in requests {
+      let answer = await (try RawClient(port: address.port)).exchange(request)
+      try expect(answer.hasPrefix("HTTP/1.1 "), "\(request.prefix(50)) is answered with \(answer.prefix(50))")
+    }
+    let idle = try RawClient(port: address.port)
+    await endpoint.shutdown(within: time)
+    let rest = await idle.receiveAll().text
+    try expect(rest.isEmpty, "a connection without a request got \(rest)")
+  }
+
+  static func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n" }
+
+  /// Records an observation, and writes it to the log in both directions.
+  func record(_ observation: RequestObservation) throws {
+    let metrics = try RequestDriver(registry: registry)
+    metrics.record(observation.request) { $0 = observation }
+    for direction in RequestDirection.allCases {
+      tap.requestLog?.requestEnded(with(observation) { $0.request.direction = direction })
+    }
+    let recorded = registry.value(of: "http_client_request_duration_seconds_count")
+    try expect(recorded == 1, "the observation is recorded \(recorded ?? 0) times")
+  }
+
+  private static let body = [UInt8](repeating: UInt8(ascii: "b"), count: 100)
+
+  /// Serves the requests of every trial, and plays the Pushgateway.
+  static func makeOrigin() throws -> Origin {
+    try Origin(keepsRequests: false) { request in
+      if request.method == "PUT" { return [.response(), .close] }
+      if request.path == "/challenge" {
+        return [.response("401 Unauthorized", headers: [("WWW-Authenticate", "Basic realm=\"cellar\"")])]
+      }
+      return [.response("200 OK", headers: [("X-Served-By", "a7")], body: body)]
+    }
   }
 }

@@ -20,11 +20,7 @@ extension ProgramModel {
         && open.values.count { $0.session == request.session } < 3
     case .finish(let name): open[name] != nil
     case .cancel(let name): open[name]?.canCancel == true
-    // Beside a run that may not have begun, which of the two is the first is not known.
-    case .start(let tap): taps[tap]?.phases.count == 1
-    case .shutdown(let tap), .scrape(let tap), .watch(let tap): taps[tap] != nil
-    case .run(let name, let tap): runs[name] == nil && taps[tap]?.phases.count == 1
-    case .cancelRun(let name): runs[name].map { $0.outcome == nil } ?? false
+    case .start(let tap), .shutdown(let tap), .scrape(let tap): taps[tap] != nil
     case .together(let steps): allows(together: steps)
     }
   }
@@ -65,11 +61,6 @@ extension ProgramModel {
         }
       }
   }
-}
-
-extension ProgramModel.Tap {
-  /// Whether it is sure that the tap serves its metrics.
-  var isServing: Bool { hasEndpoint && phases == [.running] }
 }
 
 extension ProgramRequest {

@@ -12,21 +12,18 @@ import TestSupport
 ///   started for it, and has ended for it or not.
 /// - No tap counts requests to its own endpoint.
 /// - `install` says whether the session is observed: not by a tap that was shut down.
-/// - `start()` throws unless it is the first and comes before a shutdown. `run()` throws after a shutdown,
-///   and returns when one happens.
+/// - `start()` throws unless it is the first and comes before a shutdown.
 struct ProgramModel {
   typealias Step = RandomProgram.Step
 
-  enum Phase: Hashable { case idle, running, stopped }
-
-  /// What a call does. To give `false` is to fail, too.
-  enum Outcome { case returns, fails, either }
+  enum Phase { case idle, running, stopped }
 
   struct Tap {
     let hasEndpoint: Bool
     let hasLog: Bool
-    /// More than one where that depends on how far a call of `run()` has come.
-    var phases: Set<Phase> = [.idle]
+    var phase = Phase.idle
+    /// Whether the tap serves its metrics.
+    var isServing: Bool { hasEndpoint && phase == .running }
   }
 
   struct Session {
@@ -34,14 +31,6 @@ struct ProgramModel {
     let isShared: Bool
     /// The name that each tap has given it.
     var clients: [ProgramName: String]
-  }
-
-  struct Run {
-    let tap: ProgramName
-    /// Whether it waits for the end of the tap by now, or may not have begun.
-    let waits: Bool
-    /// `nil` while it goes on.
-    var outcome: Outcome?
   }
 
   /// How often a tap counts a request: once, never, or either.
@@ -64,23 +53,19 @@ struct ProgramModel {
   private(set) var configurations: [ProgramName: [ProgramName: String]] = [:]
   private(set) var sessions: [ProgramName: Session] = [:]
   private(set) var open: [ProgramName: ProgramRequest] = [:]
-  private(set) var runs: [ProgramName: Run] = [:]
   private(set) var observations: [ProgramName: [Observation]] = [:]
 
   /// Takes a step.
   ///
-  /// - Returns: What its call does, for `start` and `install`; for `run`, what it does in the end if that is
-  ///   known now.
+  /// - Returns: Whether the call of `start` or `install` does what it is told to: throws nothing, or gives `true`.
   @discardableResult
-  mutating func take(_ step: Step) -> Outcome {
-    take(step, besideShutdownOf: [])
-  }
+  mutating func take(_ step: Step) -> Bool { take(step, besideShutdownOf: []) }
 
   /// What is open at the end of the program is answered then.
   mutating func end() { for request in open.keys.sorted() { take(.finish(request)) } }
 
   /// - Parameter stopping: The taps that are shut down at the same time.
-  private mutating func take(_ step: Step, besideShutdownOf stopping: Set<ProgramName>) -> Outcome {
+  private mutating func take(_ step: Step, besideShutdownOf stopping: Set<ProgramName>) -> Bool {
     switch step {
     case .tap(let name, let hasEndpoint, let hasLog):
       taps[name] = Tap(hasEndpoint: hasEndpoint, hasLog: hasLog)
@@ -90,7 +75,7 @@ struct ProgramModel {
       sessions[name] = session(making, hasDelegate: hasDelegate)
     case .install(let tap, let session, let client):
       sessions[session]?.clients[tap] = client
-      return taps[tap]?.phases == [.stopped] ? .fails : .returns
+      return taps[tap]?.phase != .stopped
     case .uninstall(let tap, let session): sessions[session]?.clients[tap] = nil
     case .request(let request):
       begin(request, besideShutdownOf: stopping)
@@ -103,25 +88,17 @@ struct ProgramModel {
       let isCancelled = if case .cancel = step { true } else { false }
       end(request, isCancelled: isCancelled, besideShutdownOf: stopping)
     case .start(let tap):
-      let isFirst = taps[tap]?.phases == [.idle]
-      if isFirst { taps[tap]?.phases = [.running] }
-      return isFirst ? .returns : .fails
-    case .shutdown(let tap): stop(tap)
-    case .run(let name, let tap):
-      let run = run(tap)
-      runs[name] = run
-      return run.outcome ?? (run.waits ? .returns : .either)
-    case .cancelRun(let name):
-      guard let tap = runs[name]?.tap else { break }
-      runs[name]?.outcome = .returns
-      stop(tap)
-    case .scrape, .watch: break
+      let isFirst = taps[tap]?.phase == .idle
+      if isFirst { taps[tap]?.phase = .running }
+      return isFirst
+    case .shutdown(let tap): taps[tap]?.phase = .stopped
+    case .scrape: break
     case .together(let steps):
       let stopping = Set(steps.compactMap(\.stoppedTap))
       for step in steps where step.stoppedTap == nil { _ = take(step, besideShutdownOf: stopping) }
-      for tap in stopping { stop(tap) }
+      for tap in stopping { taps[tap]?.phase = .stopped }
     }
-    return .returns
+    return true
   }
 
   private func clients(of source: RandomProgram.Source) -> [ProgramName: String] {
@@ -142,7 +119,7 @@ struct ProgramModel {
   private mutating func begin(_ request: ProgramRequest, besideShutdownOf others: Set<ProgramName>) {
     guard request.cancel != .beforeResume else { return }
     for (tap, client) in sessions[request.session]?.clients ?? [:] {
-      guard taps[tap]?.phases != [.stopped], request.target != .endpoint(of: tap) else { continue }
+      guard taps[tap]?.phase != .stopped, request.target != .endpoint(of: tap) else { continue }
       let started = others.contains(tap) ? 0...1 : 1...1
       observations[tap, default: []].append(
         Observation(request: request.name, client: client, started: started))
@@ -151,31 +128,10 @@ struct ProgramModel {
 
   mutating func end(_ request: ProgramRequest, isCancelled: Bool, besideShutdownOf others: Set<ProgramName>) {
     for tap in observations.keys {
-      let isCertain = taps[tap]?.phases != [.stopped] && !others.contains(tap)
+      let isCertain = taps[tap]?.phase != .stopped && !others.contains(tap)
       for index in (observations[tap] ?? []).indices where observations[tap]?[index].request == request.name {
         observations[tap]?[index].end(isCertain: isCertain, isCancelled: isCancelled)
       }
-    }
-  }
-
-  private mutating func run(_ tap: ProgramName) -> Run {
-    switch taps[tap]?.phases {
-    case [.stopped]: return Run(tap: tap, waits: false, outcome: .fails)
-    case [.idle] where taps[tap]?.hasEndpoint == true:
-      // The program goes on when the tap serves.
-      taps[tap]?.phases = [.running]
-      return Run(tap: tap, waits: true)
-    case [.idle]:
-      taps[tap]?.phases = [.idle, .running]
-      return Run(tap: tap, waits: false)
-    default: return Run(tap: tap, waits: false)
-    }
-  }
-
-  private mutating func stop(_ tap: ProgramName) {
-    taps[tap]?.phases = [.stopped]
-    for (name, run) in runs where run.tap == tap && run.outcome == nil {
-      runs[name]?.outcome = run.waits ? .returns : .either
     }
   }
 }

@@ -10,18 +10,11 @@ final class ProgramRunner: Sendable {
     let cancel: @Sendable () -> Void
   }
 
-  struct Run {
-    let isOver: Gate
-    let task: Task<String?, Never>
-  }
-
   struct State {
     var taps: [ProgramName: Tap] = [:]
     var configurations: [ProgramName: URLSessionConfiguration] = [:]
     var sessions: [ProgramName: URLSession] = [:]
     var held: [ProgramName: HeldRequest] = [:]
-    var runs: [ProgramName: Run] = [:]
-    var watches: [ProgramName: ScrapeWatch] = [:]
     var findings: [String] = []
     var isStuck = false
   }
@@ -50,8 +43,8 @@ final class ProgramRunner: Sendable {
   private func run(_ program: RandomProgram) async {
     var model = ProgramModel()
     for step in program.steps where !isStuck {
-      let outcome = model.take(step)
-      await perform(step, outcome)
+      let succeeds = model.take(step)
+      await perform(step, succeeds: succeeds)
       checkAddresses(model, after: step)
     }
     await end(&model)
@@ -61,15 +54,8 @@ final class ProgramRunner: Sendable {
   private func end(_ model: inout ProgramModel) async {
     for request in state.withLock({ $0.held.keys.sorted() }) { await finish(request) }
     model.end()
-    for (tap, watch) in state.withLock({ $0.watches }) {
-      let result = await watch.end()
-      if result.unbalanced > 0 {
-        note("\(tap): in \(result.unbalanced) of \(result.scrapes) scrapes started is not ended + active")
-      }
-    }
     if !isStuck { compare(model, hasLines: false) }
     for tap in state.withLock({ $0.taps.keys.sorted() }) { await shutdown(tap) }
-    await checkRuns(model)
     if state.withLock({ $0.findings.isEmpty }) { compare(model, hasLines: true) }
     for session in state.withLock({ Array($0.sessions.values) }) where session !== URLSession.shared {
       session.finishTasksAndInvalidate()
@@ -77,7 +63,8 @@ final class ProgramRunner: Sendable {
     origin.stop()
   }
 
-  private func perform(_ step: RandomProgram.Step, _ outcome: ProgramModel.Outcome) async {
+  /// - Parameter succeeds: `nil` where that is not known.
+  private func perform(_ step: RandomProgram.Step, succeeds: Bool?) async {
     switch step {
     case .tap(let name, let hasEndpoint, let hasLog): makeTap(name, hasEndpoint, hasLog)
     case .patch(let name, let tap, let source, let client):
@@ -87,29 +74,23 @@ final class ProgramRunner: Sendable {
     case .install(let tap, let name, let client):
       guard let session = session(name) else { break }
       let isObserved = self.tap(tap)?.install(on: session, client: client) == true
-      if isObserved != (outcome == .returns) { note("\(step) gave \(isObserved)") }
+      if isObserved != succeeds { note("\(step) gave \(isObserved)") }
     case .uninstall(let tap, let name):
       if let session = session(name) { self.tap(tap)?.uninstall(from: session) }
     case .request(let request): await make(request)
     case .begin(let request): await begin(request)
     case .finish(let request): await finish(request)
     case .cancel(let request): await cancel(request)
-    case .start(let tap): start(tap, outcome)
+    case .start(let tap): start(tap, succeeds: succeeds)
     case .shutdown(let tap): await shutdown(tap)
-    case .run(let run, let tap): await begin(run, of: tap, outcome)
-    case .cancelRun(let name):
-      guard let run = state.withLock({ $0.runs[name] }) else { break }
-      run.task.cancel()
-      await wait(for: run.isOver, "end of \(name), whose task is cancelled")
     case .scrape(let tap): await scrape(tap)
-    case .watch(let tap): watch(tap)
     case .together(let steps):
       let start = Gate()
       await withTaskGroup { group in
         for step in steps {
           group.addTask {
             try? await start.wait(seconds: self.deadline)
-            await self.perform(step, .either)
+            await self.perform(step, succeeds: nil)
           }
         }
         start.open()
@@ -118,24 +99,10 @@ final class ProgramRunner: Sendable {
   }
 
   private func checkAddresses(_ model: ProgramModel, after step: RandomProgram.Step) {
-    for (name, tap) in model.taps where tap.phases.count == 1 {
+    for (name, tap) in model.taps {
       let address = self.tap(name)?.address
       if (address != nil) != tap.isServing {
         note("\(name).address is \(address.map { "\($0)" } ?? "nil") after \(step)")
-      }
-    }
-  }
-
-  private func checkRuns(_ model: ProgramModel) async {
-    for (name, run) in state.withLock({ $0.runs }).sorted(by: { $0.key < $1.key }) {
-      guard await wait(for: run.isOver, "end of \(name), whose tap is shut down") else {
-        run.task.cancel()
-        continue
-      }
-      switch (model.runs[name]?.outcome, await run.task.value) {
-      case (.returns, let error?): note("\(name) threw: \(error)")
-      case (.fails, nil): note("\(name) did not throw, though its tap was shut down before")
-      default: break
       }
     }
   }
@@ -162,22 +129,15 @@ final class ProgramRunner: Sendable {
   func note(_ finding: String) { state.withLock { $0.findings.append(finding) } }
 
   /// Waits for an event. What does not come in time ends the program.
-  @discardableResult
-  func wait(for gate: Gate, _ what: String) async -> Bool {
+  func wait(for gate: Gate, _ what: String) async {
     do {
       // What hangs has taken its time already.
       try await gate.wait(seconds: isStuck ? 1 : deadline, what)
-      return true
     } catch {
-      noteStuck(error)
-      return false
-    }
-  }
-
-  func noteStuck(_ error: any Error) {
-    state.withLock { state in
-      state.findings.append("\(error)")
-      state.isStuck = true
+      state.withLock { state in
+        state.findings.append("\(error)")
+        state.isStuck = true
+      }
     }
   }
 }

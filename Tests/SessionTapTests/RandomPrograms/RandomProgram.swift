@@ -1,5 +1,5 @@
-/// The name of a tap, a configuration, a session, a request or a call of `run`, as in the program's text:
-/// `t1`, `k1`, `s1`, `r1`, `run1`.
+/// The name of a tap, a configuration, a session or a request, as in the program's text: `t1`, `k1`, `s1`,
+/// `r1`.
 typealias ProgramName = String
 
 /// A short program over the public API: a value, which can be printed, run and compared with a model.
@@ -31,13 +31,8 @@ struct RandomProgram: Sendable {
     case cancel(ProgramName)
     case start(ProgramName)
     case shutdown(ProgramName)
-    /// Runs a tap, in a task of its own.
-    case run(ProgramName, ProgramName)
-    case cancelRun(ProgramName)
     /// Reads the metrics, over HTTP where they are served.
     case scrape(ProgramName)
-    /// Reads the metrics without pause on a thread, until the program ends.
-    case watch(ProgramName)
     /// All of these at the same time.
     case together([Step])
   }

@@ -4,10 +4,11 @@ import TestSupport
 extension Tap.Configuration {
   /// One that listens at a free port, and tells nothing on standard error.
   static func test(
-    log: RequestLog.Destination? = nil, _ change: (inout Tap.Configuration) -> Void = { _ in }
+    log: RequestLog.Destination? = nil, environment: [String: String]? = nil,
+    _ change: (inout Tap.Configuration) -> Void = { _ in }
   ) -> Tap.Configuration {
-    var configuration = Tap.Configuration()
-    configuration.endpoint = Endpoint.Configuration(address: .loopback(port: 0))
+    var configuration = environment.map { Tap.Configuration(environment: $0) } ?? Tap.Configuration()
+    configuration.endpoint?.address = .loopback(port: 0)
     (configuration.log, configuration.isQuiet) = (log, true)
     change(&configuration)
     return configuration
@@ -17,7 +18,8 @@ extension Tap.Configuration {
 extension Tap {
   /// What its endpoint answers to a GET, with the head.
   func get(_ path: String, fields: String = "") async throws -> String {
-    try await RawClient.get(path, port: #require(address?.port), fields: fields)
+    let address = try #require(address)
+    return try await RawClient(host: address.host, port: address.port).get(path, fields: fields)
   }
 }
 

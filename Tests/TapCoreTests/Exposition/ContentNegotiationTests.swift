@@ -65,11 +65,12 @@ struct ContentNegotiationTests {
     #expect(ExpositionFormat(accept: accept) == format)
   }
 
-  @Test(arguments: [(63, ExpositionFormat.openMetrics), (64, .text), (8_000, .text)])
-  func `reads 64 items, and 63 parameters of each`(count: Int, format: ExpositionFormat) {
+  @Test func `reads 64 items, and 63 parameters of each`() {
     let type = "application/openmetrics-text"
-    #expect(ExpositionFormat(accept: String(repeating: "a,", count: count) + type) == format)
-    #expect(ExpositionFormat(accept: type + String(repeating: ";a", count: count)) == format)
+    let counts = [63, 64, 8_000]
+    let items = counts.map { ExpositionFormat(accept: String(repeating: "a,", count: $0) + type) }
+    let parameters = counts.map { ExpositionFormat(accept: type + String(repeating: ";a", count: $0)) }
+    #expect([items, parameters] == [[.openMetrics, .text, .text], [.openMetrics, .text, .text]])
   }
 
   @Test(

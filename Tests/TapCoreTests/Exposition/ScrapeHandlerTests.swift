@@ -8,42 +8,36 @@ struct ScrapeHandlerTests {
   @Test func `answers in the asked form`() throws {
     try registry.counter("a_total", help: "").increment()
     let handler = ScrapeHandler(registry: registry) { $0() }
-    let answers = Mutex<[Exposition]>([])
-    handler.scrape(accept: nil, acceptEncoding: nil) { answer in
-      answers.withLock { $0 += [answer].compactMap(\.self) }
-    }
+    let answers = Watched<[Exposition?]>([])
+    handler.scrape(accept: nil, acceptEncoding: nil) { answer in answers.change { $0.append(answer) } }
     handler.scrape(accept: "application/openmetrics-text", acceptEncoding: "gzip;q=0") { answer in
-      answers.withLock { $0 += [answer].compactMap(\.self) }
+      answers.change { $0.append(answer) }
     }
-    let all = answers.withLock { $0 }
-    #expect(all.map(\.format) == [.text, .openMetrics])
-    #expect(all.map(\.contentEncoding) == [nil, nil])
-    #expect(all[0].text == "# TYPE a_total counter\na_total 1\n")
-    #expect(all[1].text == "# TYPE a counter\na_total 1\n# EOF\n")
+    let all = answers.state.compactMap(\.self)
+    #expect(all.map(\.format) == [.text, .openMetrics] && all.map(\.contentEncoding) == [nil, nil])
+    let texts = ["# TYPE a_total counter\na_total 1\n", "# TYPE a counter\na_total 1\n# EOF\n"]
+    #expect(all.map(\.text) == texts)
   }
 
   @Test func `scrapes that arrive together share one gathering`() throws {
-    let gatherings = Atomic<Int>(0)
+    let gatherings = Watched(0)
     try registry.counter("a_total", help: "").increment()
     // Asked once here, too.
-    try registry.register(AskedCollector { gatherings.wrappingAdd(1, ordering: .relaxed) })
-    let work = Mutex<[@Sendable () -> Void]>([])
-    let handler = ScrapeHandler(registry: registry) { job in work.withLock { $0.append(job) } }
-    let answers = Mutex<[Int: Exposition]>([:])
+    try registry.register(AskedCollector { gatherings.change { $0 += 1 } })
+    let work = Watched<[@Sendable () -> Void]>([])
+    let handler = ScrapeHandler(registry: registry) { job in work.change { $0.append(job) } }
+    let answers = Watched<[Int: Exposition]>([:])
     for number in 0..<50 {
       let accept = number.isMultiple(of: 2) ? nil : "application/openmetrics-text"
       let names: Set<String>? = number.isMultiple(of: 5) ? [] : nil
       handler.scrape(accept: accept, acceptEncoding: nil, names: names) { answer in
-        answers.withLock { $0[number] = answer }
+        answers.change { $0[number] = answer }
       }
     }
-    let jobs = work.withLock { $0 }
-    #expect(jobs.count == 1)
-    for job in jobs { job() }
-    let all = answers.withLock { $0 }
-    #expect(all.count == 50)
-    #expect(gatherings.load(ordering: .relaxed) == 2)
-    for (number, answer) in all {
+    #expect(work.state.count == 1)
+    for job in work.state { job() }
+    #expect(answers.state.count == 50 && gatherings.state == 2)
+    for (number, answer) in answers.state {
       #expect(answer.format == (number.isMultiple(of: 2) ? .text : .openMetrics))
       #expect(answer.text.contains("a_total 1\n") == !number.isMultiple(of: 5))
     }
@@ -51,58 +45,49 @@ struct ScrapeHandlerTests {
 
   /// A scrape must see what was recorded before it, even if a gathering had begun when it came.
   @Test func `a scrape during a gathering gets the next`() throws {
-    let handlerBox = Mutex<ScrapeHandler?>(nil)
-    let seen = Mutex<[String]>([])
+    let (own, seen) = (Watched<ScrapeHandler?>(nil), Watched<[String]>([]))
+    @Sendable func scrape(_ handler: ScrapeHandler) {
+      handler.scrape(accept: nil, acceptEncoding: nil) { answer in
+        seen.change { $0.append(answer?.text ?? "refused") }
+      }
+    }
     // Its value is read before the collector is asked.
     let counter = try registry.counter("a_total", help: "")
     try registry.register(
       AskedCollector {
-        let handler = handlerBox.withLock { box in
-          defer { box = nil }
-          return box
-        }
-        guard let handler else { return }
+        guard let handler = own.state else { return }
+        own.change { $0 = nil }
         counter.increment()
-        handler.scrape(accept: nil, acceptEncoding: nil) { answer in
-          seen.withLock { $0.append(answer?.text ?? "refused") }
-        }
+        scrape(handler)
       })
     let handler = ScrapeHandler(registry: registry) { $0() }
-    handlerBox.withLock { $0 = handler }
-    handler.scrape(accept: nil, acceptEncoding: nil) { answer in
-      seen.withLock { $0.append(answer?.text ?? "refused") }
-    }
-    #expect(seen.withLock { $0.count } == 2)
-    #expect(seen.withLock { $0.last }?.contains("a_total 1\n") == true)
+    own.change { $0 = handler }
+    scrape(handler)
+    #expect(seen.state.count == 2 && seen.state.last?.contains("a_total 1\n") == true)
   }
 
   @Test func `scrapes that no thread is there for are refused, and the next one is served`() throws {
-    let work = Mutex<[@Sendable () -> Void]>([])
-    let isRefused = Atomic(true)
-    let answers = Mutex<[Bool]>([])
-    let handlerBox = Mutex<ScrapeHandler?>(nil)
-    let handler = ScrapeHandler(registry: registry) { job in
-      guard isRefused.load(ordering: .relaxed) else { return work.withLock { $0.append(job) } }
-      // One arrives meanwhile.
-      let handler = handlerBox.withLock { $0 }
-      handler?.scrape(accept: nil, acceptEncoding: nil) { answer in
-        answers.withLock { $0.append(answer != nil) }
+    let (work, own) = (Watched<[@Sendable () -> Void]>([]), Watched<ScrapeHandler?>(nil))
+    let (isRefused, answers) = (Watched(true), Watched<[Bool]>([]))
+    @Sendable func scrape() {
+      own.state?.scrape(accept: nil, acceptEncoding: nil) { answer in
+        answers.change { $0.append(answer != nil) }
       }
+    }
+    let handler = ScrapeHandler(registry: registry) { job in
+      guard isRefused.state else { return work.change { $0.append(job) } }
+      // One arrives meanwhile.
+      scrape()
       throw System.Failure.again
     }
-    handlerBox.withLock { $0 = handler }
-    func scrape() {
-      handler.scrape(accept: nil, acceptEncoding: nil) { answer in
-        answers.withLock { $0.append(answer != nil) }
-      }
-    }
+    own.change { $0 = handler }
     scrape()
-    #expect(answers.withLock { $0 } == [false, false])
-    isRefused.store(false, ordering: .relaxed)
+    #expect(answers.state == [false, false])
+    isRefused.change { $0 = false }
     scrape()
-    for job in work.withLock({ $0 }) { job() }
-    #expect(answers.withLock { $0 } == [false, false, true])
-    handlerBox.withLock { $0 = nil }
+    for job in work.state { job() }
+    #expect(answers.state == [false, false, true])
+    own.change { $0 = nil }
   }
 
   @Test(.enabled(if: Tool.isUsable("gzip") && Gzip.system != nil, "gzip or zlib is not installed"))
@@ -118,14 +103,17 @@ struct ScrapeHandlerTests {
       of: registry.gather(), in: .openMetrics, names: ["a_total"], isCompressed: true)
     #expect(answer.contentEncoding == "gzip")
     #expect(answer.body.count * 5 < exposition.body.count)
-    #expect(try await Tool("gzip").run(["-dc"], input: answer.body).bytes == exposition.body)
-    #expect(try await Tool("gzip").run(["-dc"], input: empty.body).bytes == [])
-    #expect(try await Tool("gzip").run(["-dc"], input: sameCompressed.body).bytes == some.body)
     // Noise does not shrink: what comes out is more than the memory for one piece of it.
-    var generator = SeededGenerator(seed: 1)
-    let noise = (0..<300_000).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    let noise = Self.noise(300_000)
     let compressed = try #require(Gzip.system?.compress(noise))
-    #expect(try await Tool("gzip").run(["-dc"], input: compressed).bytes == noise)
+    for (body, expected) in [
+      (answer.body, exposition.body), (empty.body, []), (sameCompressed.body, some.body), (compressed, noise),
+    ] { #expect(try await Tool("gzip").run(["-dc"], input: body).bytes == expected) }
+  }
+
+  private static func noise(_ count: Int) -> [UInt8] {
+    var generator = SeededGenerator(seed: 1)
+    return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
   }
 
   @Test(.enabled(if: Gzip.system != nil, "zlib is not installed"))
@@ -141,8 +129,7 @@ struct ScrapeHandlerTests {
   @Test(.enabled(if: Gzip.system != nil, "zlib is not installed"))
   func `a compression fails with its input and with its output`() throws {
     let gzip = try #require(Gzip.system)
-    var generator = SeededGenerator(seed: 2)
-    let noise = (0..<150_000).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    let noise = Self.noise(150_000)
     func compress(failingInput: Int? = nil, failingOutput: Int? = nil) -> (Bool, inputs: Int, outputs: Int) {
       var (rest, inputs, outputs) = (noise[...], 0, 0)
       let isWhole = gzip.compress(level: 1) { memory in

@@ -8,105 +8,74 @@ struct TextWriterTests {
   private var text: String { registry.text }
   private var openMetrics: String { registry.exposition(in: .openMetrics).text }
 
-  // MARK: Text 0.0.4
-
-  @Test func `writes families by name and series by label values`() throws {
-    let queue = try registry.gauge("queue_depth", help: "Jobs that wait.")
-    let latency = try registry.histogram(
-      "job_duration_seconds", help: "Duration of jobs.", buckets: [0.1, 1])
+  /// Some of all that there can be.
+  private func registerAll() throws {
+    let escaped = "Back\\slash, \"quote\" and\nnew line."
+    try registry.gauge("a", help: escaped, labels: ["path": "C:\\dir\n\"x\" é"]).set(-2.5)
+    // The lines before those with an exemplar are fewer and shorter.
+    _ = try registry.histogram("age", help: "", buckets: [1])
+    let trace = TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+    let silent = TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00")
+    let histogram = try registry.histogram(
+      "job_duration_seconds", help: "Duration of jobs.", unit: "seconds", buckets: [0.1, 1],
+      labels: ["kind": "email"])
+    histogram.record(0.1)
+    histogram.record(0.5, trace: trace, at: Timestamp(nanosecondsSinceEpoch: 5))
+    let time = Timestamp(nanosecondsSinceEpoch: 1_795_229_000_005_456_789)
+    histogram.record(0.25, trace: trace, at: time)
+    histogram.record(9, trace: silent)
+    histogram.record(.milliseconds(300))
     let jobs = try registry.counter("jobs_total", help: "Jobs done.", by: JobLabels.self)
-
-    queue.set(-2.5)
-    latency.record(0.1)
-    latency.record(.milliseconds(300))
-    latency.record(7)
     jobs[JobLabels(kind: "sms")].increment(by: 2)
     jobs[JobLabels(kind: "email", queue: "slow")].increment()
     jobs[JobLabels(kind: "email", attempt: 2)].increment(by: 0.5)
+    let pool = Pool()
+    pool.families.withLock {
+      $0 = [
+        MetricFamily(
+          name: "pool_connections", help: "Connections.", kind: .gauge,
+          samples: [
+            .init(labels: ["state": "idle"], value: 3), .init(labels: ["state": "busy"], value: 1),
+            .init(labels: ["state": "idle"], value: 9),
+          ]),
+        MetricFamily(name: "pool_opened_total", help: "Opened.", kind: .counter, samples: [.init(value: 4)]),
+      ]
+    }
+    try registry.register(pool)
+    try registry.register(BuildInfo())
+    // Prometheus's own libraries write such counters so: boards keep their names.
+    let tasks = try registry.counter(legacyName: "tasks", help: "Done.", labels: ["kind": "a"])
+    tasks.increment(by: 2)
+    tasks.increment(by: -1)
+    try registry.counter(legacyName: "sent_total", help: "").increment()
+  }
 
+  @Test func `the text format has families by name, and series by label values`() throws {
+    #expect(text.isEmpty)
+    #expect(registry.exposition().contentType == "text/plain; version=0.0.4; charset=utf-8")
+    try registerAll()
     #expect(
       text == """
+        # HELP a Back\\\\slash, "quote" and\\nnew line.
+        # TYPE a gauge
+        a{path="C:\\\\dir\\n\\"x\\" é"} -2.5
+        # TYPE age histogram
+        age_bucket{le="1.0"} 0
+        age_bucket{le="+Inf"} 0
+        age_sum 0
+        age_count 0
         # HELP job_duration_seconds Duration of jobs.
         # TYPE job_duration_seconds histogram
-        job_duration_seconds_bucket{le="0.1"} 1
-        job_duration_seconds_bucket{le="1.0"} 2
-        job_duration_seconds_bucket{le="+Inf"} 3
-        job_duration_seconds_sum 7.4
-        job_duration_seconds_count 3
+        job_duration_seconds_bucket{kind="email",le="0.1"} 1
+        job_duration_seconds_bucket{kind="email",le="1.0"} 4
+        job_duration_seconds_bucket{kind="email",le="+Inf"} 5
+        job_duration_seconds_sum{kind="email"} 10.15
+        job_duration_seconds_count{kind="email"} 5
         # HELP jobs_total Jobs done.
         # TYPE jobs_total counter
         jobs_total{attempt="2",kind="email"} 0.5
         jobs_total{kind="email",queue="slow"} 1
         jobs_total{kind="sms"} 2
-        # HELP queue_depth Jobs that wait.
-        # TYPE queue_depth gauge
-        queue_depth -2.5
-        # HELP session_tap_series_overflow_total Look-ups of label sets that found no room in their metric.
-        # TYPE session_tap_series_overflow_total counter
-        session_tap_series_overflow_total{metric="jobs_total"} 0
-
-        """)
-  }
-
-  @Test func `escapes label values and help`() throws {
-    let help = "Back\\slash, \"quote\" and\nnew line."
-    try registry.gauge("a", help: help, labels: ["path": "C:\\dir\n\"x\" é"]).set(1)
-    #expect(
-      text == """
-        # HELP a Back\\\\slash, "quote" and\\nnew line.
-        # TYPE a gauge
-        a{path="C:\\\\dir\\n\\"x\\" é"} 1
-
-        """)
-  }
-
-  @Test(arguments: [
-    (0.0, "0"), (-0.0, "0"), (1, "1"), (0.1, "0.1"), (-3, "-3"), (1e15, "1000000000000000"),
-    (0x1p53, "9007199254740992.0"), (1e300, "1e+300"), (-1e300, "-1e+300"),
-    (.leastNonzeroMagnitude, "5e-324"), (.infinity, "+Inf"), (-.infinity, "-Inf"), (.nan, "NaN"),
-  ])
-  func `writes the shortest number that reads back the same`(value: Double, written: String) throws {
-    try registry.gauge("g", help: "").set(value)
-    #expect(text.hasSuffix("\ng \(written)\n"))
-    if value.isFinite { #expect(Double(written) == value) }
-  }
-
-  @Test(arguments: [
-    (1.0, "1.0"), (0.005, "0.005"), (0.0001, "0.0001"), (0.00001, "1e-05"), (1.5e-7, "1.5e-07"),
-    (-2.5, "-2.5"), (0, "0.0"), (64, "64.0"), (262_144, "262144.0"), (999_999, "999999.0"),
-    (1_000_000, "1e+06"), (268_435_456, "2.68435456e+08"), (1e100, "1e+100"), (-0.25, "-0.25"),
-    (123.456, "123.456"), (-1_500_000, "-1.5e+06"), (1_234_567.25, "1.23456725e+06"), (1e10, "1e+10"),
-  ])
-  func `writes bounds as Prometheus does`(bound: Double, written: String) throws {
-    try registry.histogram("h", help: "", buckets: [bound]).record(bound)
-    #expect(text.contains("h_bucket{le=\"\(written)\"} 1\n"))
-  }
-
-  @Test func `an empty registry is empty`() {
-    #expect(text.isEmpty)
-    #expect(registry.exposition().contentType == "text/plain; version=0.0.4; charset=utf-8")
-    #expect(registry.exposition(accept: "application/openmetrics-text").text == "# EOF\n")
-  }
-
-  @Test func `collectors stand among the families`() throws {
-    struct Pool: Collector {
-      func collect() -> [MetricFamily] {
-        [
-          MetricFamily(
-            name: "pool_connections", help: "Connections.", kind: .gauge,
-            samples: [
-              .init(labels: ["state": "idle"], value: 3), .init(labels: ["state": "busy"], value: 1),
-              .init(labels: ["state": "idle"], value: 9),
-            ]),
-          MetricFamily(
-            name: "pool_opened_total", help: "Opened.", kind: .counter, samples: [.init(value: 4)]),
-        ]
-      }
-    }
-    try registry.register(Pool())
-    try registry.register(BuildInfo())
-    #expect(
-      text == """
         # HELP pool_connections Connections.
         # TYPE pool_connections gauge
         pool_connections{state="busy"} 1
@@ -114,61 +83,120 @@ struct TextWriterTests {
         # HELP pool_opened_total Opened.
         # TYPE pool_opened_total counter
         pool_opened_total 4
+        # TYPE sent_total counter
+        sent_total 1
         # HELP session_tap_build_info The version of SessionTap.
         # TYPE session_tap_build_info gauge
         session_tap_build_info{version="\(BuildInfo.version)"} 1
+        # HELP session_tap_dropped_values_total Values that no instrument can take: infinite, not a number, or below 0.
+        # TYPE session_tap_dropped_values_total counter
+        session_tap_dropped_values_total{metric="tasks"} 1
+        # HELP session_tap_series_overflow_total Look-ups of label sets that found no room in their metric.
+        # TYPE session_tap_series_overflow_total counter
+        session_tap_series_overflow_total{metric="jobs_total"} 0
+        # HELP tasks Done.
+        # TYPE tasks counter
+        tasks{kind="a"} 2
 
         """)
   }
 
-  // MARK: OpenMetrics
-
-  @Test func `writes types, units and exemplars`() throws {
-    let trace = TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
-    let silent = TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00")
-    let histogram = try registry.histogram(
-      "job_duration_seconds", help: "Say \"hi\".", unit: "seconds", buckets: [0.1, 1],
-      labels: ["kind": "email"])
-    let time = Timestamp(nanosecondsSinceEpoch: 1_795_229_000_005_456_789)
-    histogram.record(0.5, trace: trace, at: Timestamp(nanosecondsSinceEpoch: 5))
-    histogram.record(0.25, trace: trace, at: time)
-    histogram.record(9, trace: silent)
-    // The lines before it are fewer and shorter.
-    _ = try registry.histogram("age", help: "", buckets: [1])
-    try registry.counter("sent_bytes_total", help: "Sent.", unit: "bytes").increment(by: 3)
-    try registry.gauge("depth", help: "").set(1.5)
-    try registry.register(BuildInfo())
+  @Test func `OpenMetrics has types, units and exemplars too`() throws {
+    #expect(registry.exposition(accept: "application/openmetrics-text").text == "# EOF\n")
+    try registerAll()
+    let exemplar =
+      ##"# {trace_id="4bf92f3577b34da6a3ce929d0e0e4736",span_id="00f067aa0ba902b7"} 0.25 1795229000.005"##
     #expect(
       openMetrics == """
+        # TYPE a gauge
+        # HELP a Back\\\\slash, \\"quote\\" and\\nnew line.
+        a{path="C:\\\\dir\\n\\"x\\" é"} -2.5
         # TYPE age histogram
         age_bucket{le="1.0"} 0
         age_bucket{le="+Inf"} 0
         age_sum 0
         age_count 0
-        # TYPE depth gauge
-        depth 1.5
         # TYPE job_duration_seconds histogram
         # UNIT job_duration_seconds seconds
-        # HELP job_duration_seconds Say \\"hi\\".
-        job_duration_seconds_bucket{kind="email",le="0.1"} 0
-        job_duration_seconds_bucket{kind="email",le="1.0"} 2 # {trace_id="4bf92f3577b34da6a3ce929d0e0e4736",span_id="00f067aa0ba902b7"} 0.25 1795229000.005
-        job_duration_seconds_bucket{kind="email",le="+Inf"} 3
-        job_duration_seconds_sum{kind="email"} 9.75
-        job_duration_seconds_count{kind="email"} 3
-        # TYPE sent_bytes counter
-        # UNIT sent_bytes bytes
-        # HELP sent_bytes Sent.
-        sent_bytes_total 3
+        # HELP job_duration_seconds Duration of jobs.
+        job_duration_seconds_bucket{kind="email",le="0.1"} 1
+        job_duration_seconds_bucket{kind="email",le="1.0"} 4 \(exemplar)
+        job_duration_seconds_bucket{kind="email",le="+Inf"} 5
+        job_duration_seconds_sum{kind="email"} 10.15
+        job_duration_seconds_count{kind="email"} 5
+        # TYPE jobs counter
+        # HELP jobs Jobs done.
+        jobs_total{attempt="2",kind="email"} 0.5
+        jobs_total{kind="email",queue="slow"} 1
+        jobs_total{kind="sms"} 2
+        # TYPE pool_connections gauge
+        # HELP pool_connections Connections.
+        pool_connections{state="busy"} 1
+        pool_connections{state="idle"} 3
+        # TYPE pool_opened counter
+        # HELP pool_opened Opened.
+        pool_opened_total 4
+        # TYPE sent counter
+        sent_total 1
         # TYPE session_tap_build info
         # HELP session_tap_build The version of SessionTap.
         session_tap_build_info{version="\(BuildInfo.version)"} 1
+        # TYPE session_tap_dropped_values counter
+        # HELP session_tap_dropped_values Values that no instrument can take: infinite, not a number, or below 0.
+        session_tap_dropped_values_total{metric="tasks"} 1
+        # TYPE session_tap_series_overflow counter
+        # HELP session_tap_series_overflow Look-ups of label sets that found no room in their metric.
+        session_tap_series_overflow_total{metric="jobs_total"} 0
+        # TYPE tasks unknown
+        # HELP tasks Done.
+        tasks{kind="a"} 2
         # EOF
 
         """)
-    // The format 0.0.4 has no exemplars.
-    #expect(registry.lines.contains(#"job_duration_seconds_bucket{kind="email",le="1.0"} 2"#))
     let protobuf = try #require(ProtobufExposition(registry.exposition(in: .protobuf).body))
-    #expect(protobuf.units == ["job_duration_seconds": "seconds", "sent_bytes_total": "bytes"])
+    #expect(protobuf.units == ["job_duration_seconds": "seconds"])
+  }
+
+  @Test func `a counter with a name of another library's keeps it`() throws {
+    try registry.counter(legacyName: "jobs", help: "Done.", labels: ["kind": "a"]).increment(by: 2)
+    // The name, the help, and the type, which is a counter's.
+    let fields = [0x0a, 4] + Array("jobs".utf8) + [0x12, 5] + Array("Done.".utf8) + [0x18, 0]
+    #expect(registry.exposition(in: .protobuf).body.dropFirst().starts(with: fields))
+    #expect(registry.value(of: "jobs") == 2)
+    for name in ["jobs", "jobs_total"] {
+      #expect(throws: RegistryError.self) { try registry.counter(name, help: "Done.") }
+    }
+    #expect(throws: RegistryError.self) { try registry.gauge("jobs", help: "Done.", labels: ["kind": "a"]) }
+  }
+
+  @Test func `writes the shortest number that reads back the same`() throws {
+    let rows: [(Double, String)] = [
+      (0.0, "0"), (-0.0, "0"), (1, "1"), (0.1, "0.1"), (-3, "-3"), (1e15, "1000000000000000"),
+      (0x1p53, "9007199254740992.0"), (1e300, "1e+300"), (-1e300, "-1e+300"),
+      (.leastNonzeroMagnitude, "5e-324"), (.infinity, "+Inf"), (-.infinity, "-Inf"), (.nan, "NaN"),
+    ]
+    let gauge = try registry.gauge("g", help: "")
+    let written = rows.map { value, _ in
+      gauge.set(value)
+      return text
+    }
+    #expect(written == rows.map { "# TYPE g gauge\ng \($0.1)\n" })
+    #expect(rows.filter(\.0.isFinite).allSatisfy { Double($0.1) == $0.0 })
+  }
+
+  @Test func `writes bounds as Prometheus does`() throws {
+    let rows: [(Double, String)] = [
+      (1.0, "1.0"), (0.005, "0.005"), (0.0001, "0.0001"), (0.00001, "1e-05"), (1.5e-7, "1.5e-07"),
+      (-2.5, "-2.5"), (0, "0.0"), (64, "64.0"), (262_144, "262144.0"), (999_999, "999999.0"),
+      (1_000_000, "1e+06"), (268_435_456, "2.68435456e+08"), (1e100, "1e+100"), (-0.25, "-0.25"),
+      (123.456, "123.456"), (-1_500_000, "-1.5e+06"), (1_234_567.25, "1.23456725e+06"), (1e10, "1e+10"),
+    ]
+    let lines = try rows.map { bound, _ in
+      let registry = Registry()
+      try registry.histogram("h", help: "", buckets: [bound]).record(bound)
+      return registry.lines[1]
+    }
+    #expect(lines == rows.map { "h_bucket{le=\"\($0.1)\"} 1" })
   }
 
   @Test func `every way to make a metric passes on what it is given`() throws {
@@ -201,70 +229,22 @@ struct TextWriterTests {
     #expect(lines.filter { !$0.contains("session_tap_") } == expected + ["# EOF"])
   }
 
-  /// Prometheus's own libraries write such a counter so: boards keep its name.
-  @Test func `a counter with a name of another library's keeps it in each format`() throws {
-    let jobs = try registry.counter(legacyName: "jobs", help: "Done.", labels: ["kind": "a"])
-    jobs.increment(by: 2)
-    jobs.increment(by: -1)
-    try registry.counter(legacyName: "sent_total", help: "Sent.").increment()
-    try registry.counter(legacyName: "tasks", help: "").increment()
-    #expect(
-      openMetrics == """
-        # TYPE jobs unknown
-        # HELP jobs Done.
-        jobs{kind="a"} 2
-        # TYPE sent counter
-        # HELP sent Sent.
-        sent_total 1
-        # TYPE session_tap_dropped_values counter
-        # HELP session_tap_dropped_values Values that no instrument can take: infinite, not a number, or below 0.
-        session_tap_dropped_values_total{metric="jobs"} 1
-        # TYPE tasks unknown
-        tasks 1
-        # EOF
-
-        """)
-    #expect(registry.exposition(in: .text).text.contains("# TYPE jobs counter\njobs{kind=\"a\"} 2\n"))
-    // The name, the help, and the type, which is a counter's.
-    let fields = [0x0a, 4] + Array("jobs".utf8) + [0x12, 5] + Array("Done.".utf8) + [0x18, 0]
-    #expect(registry.exposition(in: .protobuf).body.dropFirst().starts(with: fields))
-    #expect(registry.value(of: "jobs") == 2)
-    #expect(throws: RegistryError.self) { try registry.counter("jobs", help: "Done.") }
-    #expect(throws: RegistryError.self) { try registry.gauge("jobs", help: "Done.", labels: ["kind": "a"]) }
-    #expect(throws: RegistryError.self) { try registry.counter("jobs_total", help: "Done.") }
-  }
-
   @Test func `a sum that is no counter is left out`() throws {
     try registry.histogram("h", help: "", buckets: [1]).record(-3)
     try registry.histogram("n", help: "", buckets: [-1, 1]).record(3)
     _ = try registry.histogram("e", help: "", buckets: [0])
-    #expect(
-      openMetrics == """
-        # TYPE e histogram
-        e_bucket{le="0.0"} 0
-        e_bucket{le="+Inf"} 0
-        e_sum 0
-        e_count 0
-        # TYPE h histogram
-        h_bucket{le="1.0"} 1
-        h_bucket{le="+Inf"} 1
-        # TYPE n histogram
-        n_bucket{le="-1.0"} 0
-        n_bucket{le="1.0"} 0
-        n_bucket{le="+Inf"} 1
-        # EOF
-
-        """)
+    let lines = openMetrics.split(separator: "\n").filter { $0.contains("_sum") || $0.contains("_count") }
+    #expect(lines == ["e_sum 0", "e_count 0"])
+    #expect(openMetrics.contains("# TYPE n histogram\nn_bucket{le=\"-1.0\"} 0\n"))
     #expect(text.contains("h_sum -3\nh_count 1\n"))
   }
 
-  @Test(
-    arguments: [
+  @Test func `a time has whole milliseconds, the first of them in 1970`() {
+    let rows: [(Int64, String)] = [
       (0, "0.000"), (999_999, "0.000"), (1_000_000, "0.001"), (1_795_229_000_999_999_999, "1795229000.999"),
       (-2_000_000_000, "0.000"),
-    ] as [(Int64, String)])
-  func `a time has whole milliseconds, the first of them in 1970`(nanoseconds: Int64, written: String) {
-    #expect(FloatText.seconds(Timestamp(nanosecondsSinceEpoch: nanoseconds)) == written)
+    ]
+    #expect(rows.map { FloatText.seconds(Timestamp(nanosecondsSinceEpoch: $0.0)) } == rows.map(\.1))
   }
 
   @Test(
@@ -317,26 +297,19 @@ struct TextWriterTests {
     #expect(openMetrics == "# TYPE pool gauge\npool{x=\"c\"} 1\n# EOF\n")
   }
 
-  @Test func `an exemplar keeps no span alive`() throws {
+  @Test func `an exemplar keeps no span alive, and is of now unless another time is given`() throws {
     final class Span: Sendable {}
     let histogram = try registry.histogram("h", help: "")
     weak var span: Span?
+    let start = Timestamp.now
     do {
       let made = Span()
       span = made
       histogram.record(
         1, trace: TraceContext(traceparent: TraceContext.random(isSampled: true).traceparent, span: made))
     }
-    #expect(histogram.snapshot.exemplars.compactMap(\.self).count == 1)
-    #expect(span == nil)
-  }
-
-  @Test func `an exemplar is of now, unless another time is given`() throws {
-    let histogram = try registry.histogram("h", help: "")
-    let start = Timestamp.now
-    histogram.record(1, trace: .random(isSampled: true))
     let exemplar = try #require(histogram.snapshot.exemplars.compactMap(\.self).first)
-    #expect((start...Timestamp.now).contains(exemplar.timestamp))
+    #expect(span == nil && (start...Timestamp.now).contains(exemplar.timestamp))
   }
 
   @Test func `the latest exemplar of a bucket stays`() throws {

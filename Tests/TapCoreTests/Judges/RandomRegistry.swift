@@ -12,25 +12,31 @@ struct RandomRegistry {
 
   init(seed: Int) throws {
     generator = SeededGenerator(seed: seed)
+    let scalars = (0..<0xa0).compactMap { UnicodeScalar($0 as Int) }
+    let help = String(String.UnicodeScalarView(scalars))
+    for scalar in scalars {
+      let labels = ["code": "\(scalar.value)", "text": "<\(scalar)>"]
+      let gauge = try registry.gauge("characters", help: help, labels: Labels(labels))
+      gauges.append((SampleKey(name: "characters", labels: labels), gauge))
+    }
     var seen: Set<SampleKey> = []
     for number in 0..<6 {
       let help = randomText()
       for _ in 0..<Int.random(in: 1...5, using: &generator) {
         let labels = randomLabels()
-        let isNew = seen.insert(SampleKey(name: "\(number)", labels: visible(labels))).inserted
-        guard isNew else { continue }
-        let name = "family_\(number)"
+        // A label without a value is none.
+        let key = SampleKey(
+          name: "family_\(number)" + (number % 3 == 0 ? "_total" : ""), labels: labels.filter { $1 != "" })
+        guard seen.insert(key).inserted else { continue }
         switch number % 3 {
-        case 0:
-          let counter = try registry.counter(name + "_total", help: help, labels: Labels(labels))
-          counters.append((SampleKey(name: name + "_total", labels: visible(labels)), counter))
-        case 1:
-          let gauge = try registry.gauge(name, help: help, labels: Labels(labels))
-          gauges.append((SampleKey(name: name, labels: visible(labels)), gauge))
+        case 0: counters.append((key, try registry.counter(key.name, help: help, labels: Labels(labels))))
+        case 1: gauges.append((key, try registry.gauge(key.name, help: help, labels: Labels(labels))))
         default:
+          // The same for all series of a family. Short decimals read the same in Swift and in Prometheus.
+          let buckets: HistogramBuckets = number == 2 ? [0.25, 0.5, 1, 2.5, 10] : .seconds
           let histogram = try registry.histogram(
-            name, help: help, buckets: buckets(number), labels: Labels(labels))
-          histograms.append((SampleKey(name: name, labels: visible(labels)), histogram))
+            key.name, help: help, buckets: buckets, labels: Labels(labels))
+          histograms.append((key, histogram))
         }
       }
     }
@@ -71,30 +77,19 @@ struct RandomRegistry {
     return samples
   }
 
-  /// The same for all series of a family. Short decimals read the same in Swift and in Prometheus.
-  private func buckets(_ number: Int) -> HistogramBuckets {
-    number == 2 ? [0.25, 0.5, 1, 2.5, 10] : .seconds
-  }
-
   private mutating func randomLabels() -> [String: String] {
     var labels: [String: String] = [:]
     for name in ["a", "b_1", "client"] where Bool.random(using: &generator) { labels[name] = randomText() }
     return labels
   }
 
-  /// Every control character, quotes, backslashes, what is not ASCII.
   private mutating func randomText() -> String {
-    let pool =
-      (0...0x20).compactMap { UnicodeScalar($0 as Int) }
-      + Array("\"\\n\u{7f}\u{85}\u{2028}\u{feff}aé€😀{}=,#".unicodeScalars)
-    var text = ""
-    for _ in 0..<Int.random(in: 0...12, using: &generator) {
-      if let scalar = pool.randomElement(using: &generator) { text.unicodeScalars.append(scalar) }
+    let pool = Array("\0\r\n\t \"\\n\u{7f}\u{85}\u{2028}\u{feff}aé€😀{}=,#".unicodeScalars)
+    let scalars = (0..<Int.random(in: 0...12, using: &generator)).compactMap { _ in
+      pool.randomElement(using: &generator)
     }
-    return text
+    return String(String.UnicodeScalarView(scalars))
   }
-
-  private func visible(_ labels: [String: String]) -> [String: String] { labels.filter { !$0.value.isEmpty } }
 }
 
 /// Random families whose names and labels clash, with each other and with what the formats make of them.

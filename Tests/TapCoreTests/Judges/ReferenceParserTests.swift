@@ -27,35 +27,16 @@ import TestSupport
     #expect(samples.count > 20)
   }
 
-  @Test(arguments: [ExpositionFormat.text, .openMetrics])
-  func `accepts every control character in labels and help`(format: ExpositionFormat) async throws {
-    let registry = Registry()
-    let scalars = (0..<0xa0).compactMap { UnicodeScalar($0 as Int) }
-    for scalar in scalars {
-      try registry.gauge("g", help: "", labels: ["code": "\(scalar.value)", "text": "<\(scalar)>"]).set(1)
-    }
-    try registry.gauge("h", help: String(String.UnicodeScalarView(scalars))).set(1)
-    let samples = try await ReferenceParser.parse(registry.exposition(in: format)).filter { $0.name == "g" }
-    #expect(samples.count == scalars.count)
-    for sample in samples {
-      let code = sample.labels["code"].flatMap { UInt32($0) }.flatMap { UnicodeScalar($0) }
-      #expect(sample.labels["text"] == code.map { "<\($0)>" })
-    }
-  }
-
   @Test func `accepts the metrics of requests with exemplars`() async throws {
     let registry = try Registry.withOwnMetrics()
     let samples = try await ReferenceParser.parse(registry.exposition(in: .openMetrics))
     let exemplars = samples.filter { $0.exemplar != nil }
+    let names = ["request_body_size_bytes", "request_duration_seconds", "response_body_size_bytes"]
     #expect(
-      exemplars.map(\.name).sorted() == [
-        "http_client_request_body_size_bytes_bucket", "http_client_request_duration_seconds_bucket",
-        "http_client_response_body_size_bytes_bucket", "http_client_time_to_first_byte_seconds_bucket",
-      ])
-    #expect(
-      exemplars.first?.exemplar == [
-        "trace_id": "0af7651916cd43dd8448eb211c80319c", "span_id": "b7ad6b7169203331",
-      ])
+      exemplars.map(\.name).sorted()
+        == (names + ["time_to_first_byte_seconds"]).map { "http_client_\($0)_bucket" })
+    let trace = ["trace_id": "0af7651916cd43dd8448eb211c80319c", "span_id": "b7ad6b7169203331"]
+    #expect(exemplars.first?.exemplar == trace)
     #expect(try await ReferenceParser.parse(registry.exposition()).count > 30)
   }
 }

@@ -104,8 +104,7 @@ import TestSupport
       }
     }
     let (traces, spans) = seen.withLock { $0 }
-    #expect(traces.count == 16_000)
-    #expect(spans.count == 16_000)
+    #expect(traces.count == 16_000 && spans.count == 16_000)
     #expect(traces.allSatisfy { $0.utf8.count == 32 } && spans.allSatisfy { $0.utf8.count == 16 })
     // No number is made of another: the parts of a trace's id and its spans' tell nothing of each other.
     let parts = traces.flatMap { [String($0.prefix(16)), String($0.suffix(16))] }
@@ -130,17 +129,6 @@ import TestSupport
     #expect(numbers == [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f])
   }
 
-  /// Makes its spans in one trace, and knows that of the current work.
-  private struct Tracer: RequestTracer {
-    static let (work, spans) = (TraceContext.random(), TraceContext.random())
-
-    var currentTrace: TraceContext? { Self.work }
-    func beginClientSpan() -> TraceContext { Self.spans.child() }
-    func beginClientSpan(in parent: TraceContext) -> TraceContext { parent }
-    func beginServerSpan(method: String, headers: (String) -> String?) -> TraceContext { .random() }
-    func requestEnded(_ observation: RequestObservation) {}
-  }
-
   /// In a process of its own, where no other test makes traces.
   @Test func `a tracer's is the parent, then the current one, then an adapter's`() async {
     await #expect(processExitsWith: .success) {
@@ -153,8 +141,14 @@ import TestSupport
       #expect(isChild(.next(in: current), of: current))
       try TraceContext.$current.withValue(current) {
         #expect(isChild(.next(), of: current) && TraceContext.ofCurrentWork == current)
-        let recorder = try RequestRecorder(registry: Registry(), consumers: [], tracer: Tracer())
-        #expect(isChild(.next(), of: Tracer.spans) && TraceContext.ofCurrentWork == Tracer.work)
+        let (work, spans) = (TraceContext.random(), TraceContext.random())
+        let tracer = with(CallingTracer()) {
+          $0.current = { work }
+          $0.client = { spans.child() }
+          $0.clientInParent = { $0 }
+        }
+        let recorder = try RequestRecorder(registry: Registry(), consumers: [], tracer: tracer)
+        #expect(isChild(.next(), of: spans) && TraceContext.ofCurrentWork == work)
         #expect(TraceContext.next(in: found) == found)
         withExtendedLifetime(recorder) {}
       }

@@ -13,49 +13,30 @@ struct ProcessMetricsTests {
     let text =
       "42 (a) b (c)) S 1 42 42 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 4 0 12345 1000000 256 18446744073709551615"
     let status = try #require(ProcessStatus(text))
-    #expect(status.userTicks + status.systemTicks == 300)
-    #expect(status.startTicks == 12_345)
-    #expect(status.virtualBytes == 1_000_000)
-    #expect(status.residentPages == 256)
+    let numbers = [status.userTicks + status.systemTicks, status.startTicks, status.virtualBytes]
+    #expect(numbers + [status.residentPages] == [300, 12_345, 1_000_000, 256])
     // What comes behind them may be missing.
     #expect(ProcessStatus("42 (a) S" + String(repeating: " 7", count: 21))?.residentPages == 7)
-  }
-
-  @Test(
-    arguments: [
+    let torn = [
       "", "42 (a", "42 (a) S 1 2", "42 (a) S" + String(repeating: " x", count: 30),
       "42 (a) S" + String(repeating: " 1", count: 10), "42 (a) S" + String(repeating: " 1", count: 20),
-    ])
-  func `refuses a torn status`(text: String) { #expect(ProcessStatus(text) == nil) }
+    ]
+    #expect(torn.filter { ProcessStatus($0) != nil } == [])
+  }
 
-  @Test func `parses limits`() {
+  @Test func `parses limits and octets`() {
     let limits = """
       Limit                     Soft Limit           Hard Limit           Units
       Max open files            1024                 524288               files
       Max address space         unlimited            unlimited            bytes
       """
-    #expect(ProcessMetrics.limit("Max open files", in: limits) == 1_024)
-    #expect(ProcessMetrics.limit("Max address space", in: limits) == 0x1p64)
-    #expect(ProcessMetrics.limit("Max open files", in: "") == nil)
-  }
-
-  @Test func `parses octets`() {
+    let found = ["Max open files", "Max address space"].map { ProcessMetrics.limit($0, in: limits) }
+    #expect(found == [1_024, 0x1p64] && ProcessMetrics.limit("Max open files", in: "") == nil)
     let counts = "TcpExt: A B\nTcpExt: 1 2\nIpExt: InOctets X OutOctets\nIpExt: 10 20 30\n"
-    #expect(ProcessMetrics.octets("InOctets", in: counts) == 10)
-    #expect(ProcessMetrics.octets("OutOctets", in: counts) == 30)
-    #expect(ProcessMetrics.octets("Octets", in: counts) == nil)
-    for torn in ["IpExt: InOctets\nIpExt:\n", "IpExt: InOctets\n", "", "IpExt: InOctets\nIpExt: x\n"] {
-      #expect(ProcessMetrics.octets("InOctets", in: torn) == nil)
-    }
-  }
-
-  @Test func `a file of the kernel is read up to a mebibyte`() throws {
-    let folder = try TemporaryFolder()
-    let most = String(repeating: "x", count: 1 << 20)
-    try folder.write(most, to: "most")
-    try folder.write(most + "x", to: "more")
-    let lengths = ["most", "more", "none"].map { ProcFile.read(folder($0))?.utf8.count }
-    #expect(lengths == [1 << 20, nil, nil])
+    let octets = ["InOctets", "OutOctets", "Octets"].map { ProcessMetrics.octets($0, in: counts) }
+    #expect(octets == [10, 30, nil])
+    let torn = ["IpExt: InOctets\nIpExt:\n", "IpExt: InOctets\n", "", "IpExt: InOctets\nIpExt: x\n"]
+    #expect(torn.compactMap { ProcessMetrics.octets("InOctets", in: $0) } == [])
   }
 
   #if os(Linux)
@@ -165,26 +146,29 @@ struct ProcessMetricsTests {
     }
   #endif
 
-  @Test(
-    arguments: [
+  @Test func `target info has the resource, of at most 64 attributes`() throws {
+    let all = "service.name=other,deployment.environment=prod"
+    let rows: [(name: String?, attributes: String?, labels: String)] = [
       ("shop", nil, #"service_name="shop""#),
-      (
-        "shop", "service.name=other,deployment.environment=prod",
-        #"deployment_environment="prod",service_name="shop""#
-      ),
+      ("shop", all, #"deployment_environment="prod",service_name="shop""#),
       (nil, "service.name=a%20b, team = x,=y,z,le=1,1st=2,%=%zz", #"_="%zz",service_name="a b",team="x""#),
       (nil, " a\t=\n1 , b = %202%20\t\r\n", #"a="1",b=" 2 ""#),
       ("", "service.name=other,query=a=b,query=c", #"query="a=b",service_name="other""#),
       (nil, "a=,a=2,b=3", #"b="3""#),
-    ] as [(String?, String?, String)])
-  func `target info has the resource`(name: String?, attributes: String?, labels: String) throws {
-    let registry = Registry()
-    try registry.register(TargetInfo(serviceName: name, resourceAttributes: attributes))
-    #expect(
-      registry.lines == [
-        "# HELP target_info The service and what it runs on.", "# TYPE target_info gauge",
-        "target_info{\(labels)} 1",
-      ])
+    ]
+    for row in rows {
+      let registry = Registry()
+      try registry.register(TargetInfo(serviceName: row.name, resourceAttributes: row.attributes))
+      let head = ["# HELP target_info The service and what it runs on.", "# TYPE target_info gauge"]
+      #expect(registry.lines == head + ["target_info{\(row.labels)} 1"])
+    }
+    let many = (0..<100).map { "a\($0)=x" }.joined(separator: ",")
+    // The service's name is one of them.
+    for name in [nil, "shop"] {
+      let family = TargetInfo(serviceName: name, resourceAttributes: many).collect().first
+      #expect(family?.samples.first?.labels.pairs.count == 64)
+    }
+    #expect(TargetInfo(serviceName: "", resourceAttributes: nil).collect().isEmpty)
   }
 
   @Test(.needs(.program)) func `target info is read from the environment`() async {
@@ -206,17 +190,5 @@ struct ProcessMetricsTests {
       let labels = #"transfer_info="\#(name)",version="\#(BuildInfo.version)""#
       #expect(registry.lines.last == "session_tap_build_info{\(labels)} 1")
     }
-  }
-
-  @Test func `without a resource there is no target info`() {
-    #expect(TargetInfo(serviceName: "", resourceAttributes: nil).collect().isEmpty)
-  }
-
-  /// The service's name is one of them.
-  @Test(arguments: [nil, "shop"] as [String?])
-  func `target info has at most 64 attributes`(name: String?) {
-    let attributes = (0..<100).map { "a\($0)=x" }.joined(separator: ",")
-    let family = TargetInfo(serviceName: name, resourceAttributes: attributes).collect().first
-    #expect(family?.samples.first?.labels.pairs.count == 64)
   }
 }

@@ -34,8 +34,8 @@ struct SystemTests {
     }
   }
 
-  @Test(
-    arguments: [
+  @Test func `a failure says what the system says of it`() {
+    let rows: [(System.Failure, String)] = [
       (.again, "Resource temporarily unavailable"), (.badDescriptor, "Bad file descriptor"),
       (.noReader, "No such device or address"), (.missing, "No such file or directory"),
       (.exists, "File exists"), (.denied, "Permission denied"), (.isDirectory, "Is a directory"),
@@ -43,9 +43,8 @@ struct SystemTests {
       (.brokenPipe, "Broken pipe"), (.invalid, "Invalid argument"),
       (.tooManyFiles, "Too many open files"), (.nameTooLong, "File name too long"),
       (System.Failure(code: 99_999), "error 99999"),
-    ] as [(System.Failure, String)])
-  func `a failure says what the system says of it`(failure: System.Failure, text: String) {
-    #expect(failure.text == text)
+    ]
+    #expect(rows.map(\.0.text) == rows.map(\.1))
   }
 
   @Test func `a file is read whole up to the limit, and refused beyond it`() throws {
@@ -55,6 +54,12 @@ struct SystemTests {
     #expect(throws: System.Failure(code: EFBIG)) { try System.contents(ofPath: path, limit: 4) }
     let long = try folder.write(String(repeating: "x", count: 40_000), to: "long")
     #expect(try System.contents(ofPath: long, limit: 40_000).count == 40_000)
+    // A file of the kernel's up to a mebibyte.
+    let most = String(repeating: "x", count: 1 << 20)
+    try folder.write(most, to: "most")
+    try folder.write(most + "x", to: "more")
+    let lengths = ["most", "more", "none"].map { ProcFile.read(folder($0))?.utf8.count }
+    #expect(lengths == [1 << 20, nil, nil])
   }
 
   #if os(Linux)

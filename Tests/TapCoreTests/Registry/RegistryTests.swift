@@ -3,27 +3,15 @@ import TestSupport
 struct RegistryTests {
   private let registry = Registry()
 
-  @Test func `the same metric is the same instrument`() throws {
-    let first = try registry.counter("jobs_total", help: "Jobs.")
-    let second = try registry.counter("jobs_total", help: "Jobs.")
-    #expect(first === second)
-
+  @Test func `the same metric is the same instrument, whatever the order of its labels`() throws {
+    for labels: [Labels] in [[.none, .none], [["b": "2", "a": "1"], Labels(["a": "1", "b": "2"])]] {
+      let counters = try labels.map { try registry.counter("jobs_total", help: "Jobs.", labels: $0) }
+      #expect(counters[0] === counters[1])
+    }
     let byKind = try registry.gauge("depth", help: "Depth.", by: JobLabels.self)
     #expect(try registry.gauge("depth", help: "Depth.", by: JobLabels.self) === byKind)
     #expect(byKind[JobLabels(kind: "a")] === byKind[JobLabels(kind: "a")])
     #expect(byKind[JobLabels(kind: "a")] !== byKind[JobLabels(kind: "b")])
-  }
-
-  @Test func `labels are equal in any order`() throws {
-    let first = try registry.counter("jobs_total", help: "", labels: ["b": "2", "a": "1"])
-    let second = try registry.counter("jobs_total", help: "", labels: Labels(["a": "1", "b": "2"]))
-    #expect(first === second)
-  }
-
-  @Test(arguments: ["", "1st_total", "a-b_total", "ü_total", "a b_total", "a\n_total", "_total\u{0}"])
-  func `refuses names`(name: String) {
-    #expect(throws: RegistryError.self) { try registry.counter(name, help: "") }
-    expect(.invalidName) { try registry.gauge(name, help: "") }
   }
 
   /// `[a-zA-Z_:][a-zA-Z0-9_:]*` for metrics, and for labels the same without colons.
@@ -34,52 +22,44 @@ struct RegistryTests {
       let isHead = letters.contains(scalar)
       for (name, isLabel) in [("\(scalar)x", isHead), ("x\(scalar)", isHead || digits.contains(scalar))] {
         let isTaken = code { try Registry().gauge(name, help: "") } == nil
-        #expect(isTaken == (isLabel || scalar == ":"), "\(name)")
         let isTakenAsLabel = code { try Registry().gauge("g", help: "", labels: [name: ""]) } == nil
-        #expect(isTakenAsLabel == isLabel, "\(name)")
+        #expect([isTaken, isTakenAsLabel] == [isLabel || scalar == ":", isLabel], "\(name)")
       }
     }
     // Two underscores are Prometheus's at the beginning alone.
     expect(nil) { try Registry().gauge("g__h", help: "", labels: ["_": "1", "a__b": "2", "c__": "3"]) }
   }
 
-  @Test func `refuses a counter without total`() {
-    expect(.counterWithoutTotal) { try registry.counter("jobs", help: "") }
+  @Test func `refuses names, units, labels and buckets`() {
+    for name in ["", "ü_total", "1st_total"] {
+      expect(.invalidName) { try registry.counter(name, help: "") }
+      expect(.invalidName) { try registry.gauge(name, help: "") }
+    }
     expect(.counterWithoutTotal) { try registry.counter("_total", help: "") }
-  }
-
-  @Test func `refuses a unit that is not in the name`() {
-    expect(.unitNotInName) { try registry.gauge("duration", help: "", unit: "seconds") }
     expect(.unitNotInName) { try registry.counter("sent_total", help: "", unit: "bytes") }
     expect(.unitNotInName) { try registry.gauge("milliseconds", help: "", unit: "seconds") }
     // The sign of the kelvin, which is equal to a K and has other bytes.
     expect(.unitNotInName) { try registry.gauge("heat_K", help: "", unit: "\u{212a}") }
     expect(nil) { try registry.counter("sent_bytes_total", help: "", unit: "bytes") }
-  }
-
-  @Test(arguments: ["", "1a", "a-b", "a:b", "__name__", "é"])
-  func `refuses label names`(name: String) {
-    expect(.invalidLabelName) { try registry.gauge("g", help: "", labels: [name: "x"]) }
-  }
-
-  @Test func `refuses reserved and repeated labels`() {
-    struct Key: LabelSet { static let labels = [Label<Key>("le", { _ in "1" })] }
-    expect(.reservedLabelName) { try registry.histogram("h", help: "", by: Key.self) }
-    expect(.reservedLabelName) { try registry.gauge("g", help: "", labels: ["quantile": "1"]) }
-    expect(.reservedLabelName) { try registry.gauge("g", help: "", labels: ["otel_metric_overflow": ""]) }
-    expect(.duplicateLabelName) { try registry.gauge("g", help: "", labels: ["a": "1", "a": "2"]) }
-  }
-
-  @Test(arguments: [
-    [], [1, 1], [2, 1], [.nan], [-.infinity, 1], [1, .infinity, .infinity], (0...256).map(Double.init),
-  ])
-  func `refuses buckets`(bounds: [Double]) {
-    expect(.invalidBuckets) { try registry.histogram("h", help: "", buckets: HistogramBuckets(bounds)) }
+    for name in ["", "__name__", "é"] {
+      expect(.invalidLabelName) { try registry.gauge("g", help: "", labels: [name: "x"]) }
+    }
+    for name in ["quantile", "otel_metric_overflow"] {
+      expect(.reservedLabelName) { try registry.gauge("g", help: "", labels: [name: "1"]) }
+    }
+    let bounds: [[Double]] = [
+      [1, 1], [2, 1], [.nan], [-.infinity, 1], [1, .infinity, .infinity], (0...256).map(Double.init),
+    ]
+    for bounds in bounds {
+      expect(.invalidBuckets) { try registry.histogram("h", help: "", buckets: HistogramBuckets(bounds)) }
+    }
+    // The names of its own.
+    expect(.nameTaken) { try registry.counter("session_tap_series_overflow_total", help: "") }
+    expect(.nameTaken) { try registry.gauge("session_tap_dropped_values", help: "") }
   }
 
   @Test func `refuses another metric of the same name`() throws {
     _ = try registry.gauge("a", help: "A.")
-    expect(.conflictingType) { try registry.histogram("a", help: "A.") }
     expect(.conflictingDescription) { try registry.gauge("a", help: "B.") }
     expect(.conflictingLabels) { try registry.gauge("a", help: "A.", by: JobLabels.self) }
     expect(.conflictingLabels) { try registry.gauge("a", help: "A.") { 1 } }
@@ -87,52 +67,43 @@ struct RegistryTests {
     expect(.conflictingDescription) { try registry.gauge("b_jobs", help: "B.", unit: "jobs") }
 
     // Of a collector with several, that of the name counts.
-    let opened = MetricFamily(name: "opened_total", help: "", kind: .counter, samples: [])
-    let idle = MetricFamily(name: "idle", help: "", kind: .gauge, samples: [])
-    try registry.register(Families([opened, idle]))
+    try registry.register(Families([family("opened_total", .counter, []), family("idle", .gauge, [])]))
     expect(.conflictingLabels) { try registry.gauge("idle", help: "") }
     expect(.conflictingType) { try registry.histogram("idle", help: "") }
     expect(.conflictingDescription) { try registry.gauge("idle", help: "Idle.") }
 
     _ = try registry.histogram("h", help: "H.", buckets: [1, 2])
-    expect(.conflictingBuckets) { try registry.histogram("h", help: "H.", buckets: [1, 3]) }
     expect(nil) { try registry.histogram("h", help: "H.", buckets: [1, 2, .infinity]) }
-
     _ = try registry.histogram("s", help: "", buckets: .seconds)
     expect(nil) { try registry.histogram("s", help: "") }
     _ = try registry.histogram("t", help: "", buckets: .seconds, by: JobLabels.self)
     expect(nil) { try registry.histogram("t", help: "", by: JobLabels.self) }
   }
 
-  @Test(arguments: [
-    ("h", "h_count"), ("h", "h_sum"), ("h", "h_bucket"), ("h", "h_created"), ("a_total", "a"),
-    ("a_total", "a_created"), ("b_info", "b"),
-  ])
-  func `refuses a name that another metric takes in some format`(name: String, other: String) throws {
+  @Test func `refuses a name that another metric takes in some format`() throws {
     func register(_ name: String, in registry: Registry) throws {
       switch name {
       case "a_total": _ = try registry.counter(name, help: "")
-      case "b_info": try registry.register(Families([.init(name: name, help: "", kind: .info, samples: [])]))
+      case "b_info": try registry.register(Families([family(name, .info, [])]))
       case "h": _ = try registry.histogram(name, help: "")
       default: _ = try registry.gauge(name, help: "")
       }
     }
-    for (first, second) in [(name, other), (other, name)] {
+    let clashes = [
+      ("h", "h_count"), ("h", "h_sum"), ("h", "h_bucket"), ("h", "h_created"), ("a_total", "a"),
+      ("a_total", "a_created"), ("b_info", "b"),
+    ]
+    for (name, other) in clashes {
+      for (first, second) in [(name, other), (other, name)] {
+        let registry = Registry()
+        try register(first, in: registry)
+        expect(.nameTaken) { try register(second, in: registry) }
+      }
+      // The name itself, too.
       let registry = Registry()
-      try register(first, in: registry)
-      expect(.nameTaken) { try register(second, in: registry) }
+      try register(name, in: registry)
+      expect(.nameTaken) { try registry.register(Families([family(name, .gauge, [])])) }
     }
-    // The name itself, too.
-    let registry = Registry()
-    try register(name, in: registry)
-    expect(.nameTaken) {
-      try registry.register(Families([.init(name: name, help: "", kind: .gauge, samples: [])]))
-    }
-  }
-
-  @Test func `refuses the names of its own`() {
-    expect(.nameTaken) { try registry.counter("session_tap_series_overflow_total", help: "") }
-    expect(.nameTaken) { try registry.gauge("session_tap_dropped_values", help: "") }
   }
 
   /// One at a time and all at once are the same to a registry.
@@ -152,9 +123,7 @@ struct RegistryTests {
 
   @Test func `a collector that is refused leaves nothing behind`() throws {
     _ = try registry.gauge("taken", help: "")
-    let families = ["free", "taken"].map {
-      MetricFamily(name: $0, help: "", kind: .gauge, samples: [.init(value: 1)])
-    }
+    let families = ["free", "taken"].map { family($0, .gauge, [.init(value: 1)]) }
     expect(.nameTaken) { try registry.register(Families(families)) }
     expect(nil) { try registry.register(Families([families[0]])) }
     expect(.conflictingLabels) { try registry.gauge("free", help: "") }
@@ -163,17 +132,22 @@ struct RegistryTests {
   }
 
   @Test func `a collector's labels are checked when it is registered, and the values of an info alone`() {
-    let first = MetricFamily(name: "first", help: "", kind: .gauge, samples: [.init(value: 1)])
-    var family = MetricFamily(name: "a_total", help: "", kind: .counter, samples: [.init(value: -1)])
-    family.samples[0].labels = ["le": "1"]
-    expect(.reservedLabelName) { try registry.register(Families([family])) }
-    expect(.reservedLabelName) { try registry.register(Families([first, family])) }
-    family.samples.insert(.init(value: 3), at: 0)
-    expect(.reservedLabelName) { try registry.register(Families([family])) }
-    family.samples[1].labels = ["a": "1"]
-    expect(nil) { try registry.register(Families([first, family])) }
+    let first = family("first", .gauge, [.init(value: 1)])
+    var counter = family("a_total", .counter, [.init(labels: ["le": "1"], value: -1)])
+    expect(.reservedLabelName) { try registry.register(Families([counter])) }
+    expect(.reservedLabelName) { try registry.register(Families([first, counter])) }
+    counter.samples.insert(.init(value: 3), at: 0)
+    expect(.reservedLabelName) { try registry.register(Families([counter])) }
+    counter.samples[1].labels = ["a": "1"]
+    expect(nil) { try registry.register(Families([first, counter])) }
     // At a scrape a counter that is below 0 is left out.
     #expect(registry.lines == ["# TYPE a_total counter", "a_total 3", "# TYPE first gauge", "first 1"])
+
+    let info = family("build_info", .info, [.init(value: 1), .init(labels: ["a": "1"], value: 0)])
+    expect(.infoNotOne) { try registry.register(Families([info])) }
+    let unit = with(family("build_info", .info, [.init(value: 1)])) { $0.unit = "build" }
+    expect(.unitNotInName) { try registry.register(Families([unit])) }
+    expect(.infoWithoutSuffix) { try registry.register(Families([family("_info", .info, [])])) }
   }
 
   /// With a lock held, the process would end.
@@ -186,23 +160,9 @@ struct RegistryTests {
     #expect(registry.lines == ["# TYPE a_total counter", "a_total 2", "# TYPE g gauge", "g 3"])
   }
 
-  @Test func `an info is one`() throws {
-    var family = MetricFamily(name: "build_info", help: "", kind: .info, samples: [.init(value: 2)])
-    expect(.infoNotOne) { try registry.register(Families([family])) }
-    (family.samples[0].value, family.unit) = (1, "build")
-    expect(.unitNotInName) { try registry.register(Families([family])) }
-    (family.name, family.unit) = ("build_info", nil)
-    family.samples.append(.init(labels: ["a": "1"], value: 0))
-    expect(.infoNotOne) { try registry.register(Families([family])) }
-    for name in ["build", "_info"] {
-      (family.name, family.unit) = (name, nil)
-      expect(.infoWithoutSuffix) { try registry.register(Families([family])) }
-    }
-  }
-
   @Test func `errors name cause and remedy`() throws {
     struct Key: LabelSet { static let labels = [Label<Key>("quantile", { _ in "1" })] }
-    let info = MetricFamily(name: "b_info", help: "", kind: .info, samples: [.init(value: 2)])
+    let info = family("b_info", .info, [.init(value: 2)])
     _ = try registry.histogram("h", help: "", buckets: [1])
     try registry.gauge("g", help: "") { 1 }
     var texts: [String] = []
@@ -248,50 +208,80 @@ struct RegistryTests {
         """)
   }
 
-  @Test func `a full family puts the rest into one series`() throws {
-    let jobs = try registry.counter(
-      "jobs_total", help: "", by: JobLabels.self, configuration: .init(limit: 2))
-    for kind in ["a", "b", "c", "d", "a", "c"] { jobs[JobLabels(kind: kind)].increment() }
-    #expect(jobs[JobLabels(kind: "e")] === jobs[JobLabels(kind: "f")])
-
-    let lines = registry.text.split(separator: "\n")
-    #expect(
-      lines.filter { $0.hasPrefix("jobs_total") } == [
-        #"jobs_total{kind="a"} 2"#, #"jobs_total{kind="b"} 1"#, #"jobs_total{otel_metric_overflow="true"} 3"#,
-      ])
-    #expect(lines.contains(#"session_tap_series_overflow_total{metric="jobs_total"} 5"#))
-  }
-
-  @Test func `labels named at run time overflow too`() throws {
+  @Test func `labels named at run time have 2,000 series of a metric, and callbacks any number`() throws {
     for n in 0..<2_003 { try registry.counter("a_total", help: "", labels: ["n": "\(n)"]).increment() }
     for n in 0..<2_001 {
       try registry.histogram("h", help: "", buckets: [1], labels: ["n": "\(n)"]).record(1)
     }
     try registry.counter("b_total", help: "").increment()
-    let lines = registry.text.split(separator: "\n")
-    #expect(lines.contains(#"h_count{otel_metric_overflow="true"} 1"#))
-    #expect(lines.contains(#"a_total{otel_metric_overflow="true"} 3"#))
+    for n in 0..<2_500 { try registry.gauge("depth", help: "", labels: ["queue": "\(n)"]) { 1 } }
+    let lines = registry.lines.filter { $0.contains("overflow") && !$0.hasPrefix("#") }
     #expect(
-      lines.filter { $0.hasPrefix("session_tap_series_overflow_total") }
-        == [
-          #"session_tap_series_overflow_total{metric="a_total"} 3"#,
-          #"session_tap_series_overflow_total{metric="h"} 1"#,
-        ])
+      lines == [
+        #"a_total{otel_metric_overflow="true"} 3"#, #"h_bucket{otel_metric_overflow="true",le="1.0"} 1"#,
+        #"h_bucket{otel_metric_overflow="true",le="+Inf"} 1"#, #"h_sum{otel_metric_overflow="true"} 1"#,
+        #"h_count{otel_metric_overflow="true"} 1"#,
+        #"session_tap_series_overflow_total{metric="a_total"} 3"#,
+        #"session_tap_series_overflow_total{metric="h"} 1"#,
+      ])
+    #expect(registry.value(of: "depth") == 2_500)
   }
 
-  @Test func `values that no instrument takes are counted`() throws {
-    let counter = try registry.counter("a_total", help: "")
-    counter.increment(by: -1)
-    counter.increment(by: -0.5)
-    counter.increment(by: .nan)
-    let histogram = try registry.histogram("h", help: "")
-    histogram.record(.infinity)
-    histogram.record(.nan, trace: .random(isSampled: true))
-    #expect(counter.value == 0)
-    #expect(histogram.snapshot.count == 0)
-    let text = registry.text
-    #expect(text.contains(#"session_tap_dropped_values_total{metric="a_total"} 3"#))
-    #expect(text.contains(#"session_tap_dropped_values_total{metric="h"} 2"#))
+  // MARK: The value of a sample, as a test of an app asks for it
+
+  @Test func `a value is the sum over the series that have the labels`() throws {
+    // As the exposition has it, a label value has at most 256 bytes. It is found by its whole text.
+    let long = String(repeating: "é", count: 200)
+    for (kind, shop, count) in [("a", "x", 1), ("b", "x", 2), ("b", "y\"\\\n", 4), (long, "", 8)] {
+      try registry.counter("jobs_total", help: "", labels: ["kind": kind, "shop": shop]).increment(by: count)
+    }
+    let rows: [([String: String], Double?)] = [
+      ([:], 15), (["kind": "b"], 6), (["kind": "b", "shop": "y\"\\\n"], 4),
+      (["kind": "a", "shop": "y"], nil),
+      (["kind": "a", "other": ""], 1), (["other": "z"], nil), (["kind": long], 8),
+    ]
+    #expect(rows.map { registry.value(of: "jobs_total", labels: $0.0) } == rows.map(\.1))
+    // A histogram has a count and a sum.
+    let histogram = try registry.histogram("wait_seconds", help: "")
+    for value in [0.5, 2.5] { histogram.record(value) }
+    try registry.gauge("queue", help: "").set(-3)
+    try registry.gauge("queue_count", help: "").set(9)
+    let values: [(String, Double?)] = [
+      ("wait_seconds_count", 2), ("wait_seconds_sum", 3), ("wait_seconds", nil), ("queue", -3),
+      ("queue_count", 9), ("jobs", nil), ("jobs_total_of_all", nil), ("none", nil),
+    ]
+    #expect(values.map { registry.value(of: $0.0) } == values.map(\.1))
+  }
+
+  /// The second answer is one that a counter refuses.
+  @Test func `a callback is asked once`() throws {
+    let answers = Mutex([3, Double.nan])
+    try registry.counter("jobs_total", help: "") { answers.withLock { $0.isEmpty ? -1 : $0.removeFirst() } }
+    #expect([registry.value(of: "jobs_total"), registry.value(of: "jobs_total")] == [3, nil])
+    #expect(answers.withLock { $0.isEmpty })
+  }
+
+  @Test func `an exposition is limited to the metrics that are named, or a sample of theirs`() throws {
+    try registry.counter("a_total", help: "").increment()
+    try registry.gauge("g", help: "").set(1)
+    try registry.histogram("h", help: "").record(1)
+    try registry.register(BuildInfo())
+    let rows = [
+      ("a_total", "a"), ("a", "a"), ("a_created", "a"), ("g", "g"), ("h", "h"), ("h_bucket", "h"),
+      ("h_sum", "h"), ("h_count", "h"), ("h_created", "h"), ("session_tap_build", "session_tap_build"),
+      ("session_tap_build_info", "session_tap_build"), ("h_", ""),
+    ]
+    let found = rows.map { name, _ in
+      registry.exposition(in: .openMetrics, names: [name, "none"]).text.matches(of: /TYPE (\w+)/)
+        .map { String($0.1) }
+    }
+    #expect(found == rows.map { $0.1.isEmpty ? [] : [$0.1] })
+  }
+
+  private func family(
+    _ name: String, _ kind: MetricFamily.Kind, _ samples: [MetricFamily.Sample]
+  ) -> MetricFamily {
+    MetricFamily(name: name, help: "", kind: kind, samples: samples)
   }
 
   private func expect(

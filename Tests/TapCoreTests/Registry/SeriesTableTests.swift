@@ -55,14 +55,23 @@ struct SeriesTableTests {
     // What finds no room now has a new one.
     family[JobLabels(kind: "c")].increment()
     #expect(names(after: 0) == [#"g{kind="b"} 3"#, #"g{otel_metric_overflow="true"} 1"#])
+    // Those that found none stay counted.
+    family.removeAll()
+    #expect(registry.value(of: "session_tap_series_overflow_total", labels: ["metric": "g"]) == 2)
   }
 
-  @Test(arguments: [0, -1])
-  func `with no room at all, all label sets share one series`(limit: Int) throws {
-    let family = try registry.counter(
-      "a_total", help: "", by: JobLabels.self, configuration: .init(limit: limit))
-    for kind in ["a", "b", "a"] { family[JobLabels(kind: kind)].increment() }
-    #expect(names(after: 0) == [#"a_total{otel_metric_overflow="true"} 3"#])
+  @Test func `a full family puts the rest into one series, and counts it`() throws {
+    for (limit, own) in [(2, [#"a_total{kind="a"} 2"#, #"a_total{kind="b"} 1"#]), (0, []), (-1, [])] {
+      let registry = Registry()
+      let jobs = try registry.counter(
+        "a_total", help: "", by: JobLabels.self, configuration: .init(limit: limit))
+      for kind in ["a", "b", "c", "d", "a", "c"] { jobs[JobLabels(kind: kind)].increment() }
+      #expect(jobs[JobLabels(kind: "e")] === jobs[JobLabels(kind: "f")])
+      let overflow = #"a_total{otel_metric_overflow="true"} \#(own.isEmpty ? 6 : 3)"#
+      #expect(registry.lines.filter { $0.hasPrefix("a_total") } == own + [overflow])
+      let count = registry.value(of: "session_tap_series_overflow_total", labels: ["metric": "a_total"])
+      #expect(own.isEmpty || count == 5)
+    }
   }
 
   @Test func `what comes takes the memory of what has gone`() {
@@ -112,14 +121,6 @@ struct SeriesTableTests {
     for second in 11...30 { #expect(names(after: second) == []) }
   }
 
-  @Test func `label sets that found no room stay counted after a removal`() throws {
-    let family = try registry.gauge("g", help: "", by: JobLabels.self, configuration: .init(limit: 1))
-    for kind in ["a", "b", "c"] { family[JobLabels(kind: kind)].set(1) }
-    family.removeAll()
-    let overflowCount = registry.value(of: "session_tap_series_overflow_total", labels: ["metric": "g"])
-    #expect(overflowCount == 2)
-  }
-
   @Test func `a series expires when it is idle and nothing holds its instrument`() throws {
     let family = try registry.counter(
       "a_total", help: "", by: JobLabels.self, configuration: .init(idleExpiry: .seconds(60)))
@@ -155,30 +156,20 @@ struct SeriesTableTests {
     }
   }
 
-  @Test func `a record of the value of before keeps a gauge too`() throws {
-    let family = try registry.gauge(
-      "g", help: "", by: JobLabels.self, configuration: .init(idleExpiry: .seconds(10)))
-    family[JobLabels(kind: "a")].set(1)
-    weak var gauge: Registry.Gauge?
-    gauge = family[JobLabels(kind: "a")]
-    _ = names(after: 0)
-    gauge?.set(1)
-    #expect(names(after: 10).count == 1)
-    #expect(names(after: 19).count == 1)
-    #expect(names(after: 20) == [])
-  }
-
-  @Test func `a look-up keeps a series from expiring`() throws {
-    let family = try registry.gauge(
-      "g", help: "", by: JobLabels.self, configuration: .init(idleExpiry: .seconds(10)))
-    // The second has a value that is cut, whose key is not remembered.
-    let keys = ["a", String(repeating: "b", count: 300)].map { JobLabels(kind: $0) }
-    for key in keys { family[key].set(1) }
-    _ = names(after: 0)
-    for key in keys { _ = family[key] }
-    #expect(names(after: 10).count == 2)
-    #expect(names(after: 19).count == 2)
-    #expect(names(after: 20) == [])
+  @Test func `a look-up keeps a series from expiring, and so does a record of the value of before`() throws {
+    for records in [false, true] {
+      let family = try registry.gauge(
+        "g", help: "", by: JobLabels.self, configuration: .init(idleExpiry: .seconds(10)))
+      // The second has a value that is cut, whose key is not remembered.
+      let keys = ["a", String(repeating: "b", count: 300)].map { JobLabels(kind: $0) }
+      for key in keys { family[key].set(1) }
+      let second = records ? 100 : 0
+      var kept = records ? keys.map { family[$0] } : []
+      _ = names(after: second)
+      if records { for gauge in kept { gauge.set(1) } } else { for key in keys { _ = family[key] } }
+      kept = []
+      #expect([10, 19, 20].map { names(after: second + $0).count } == [2, 2, 0])
+    }
   }
 
   @Test func `a gauge that is held leaves the overflow series alone`() throws {
@@ -232,52 +223,6 @@ struct SeriesTableTests {
       }
     }
     #expect(past.values.allSatisfy { $0 > 0 })
-  }
-
-  @Test func `what found no room has a series of its own once there is room`() throws {
-    let metrics = try RequestDriver(registry: registry) {
-      ($0.series.limit, $0.series.idleExpiry) = (3, .seconds(10))
-    }
-    let request = RequestDescription(client: "c", method: "GET", serverAddress: "h")
-    let record = { (phases: [RequestTimings.Phase]) in
-      metrics.record(request) { for phase in phases { $0.timings[phase] = .milliseconds(1) } }
-    }
-    let count = { (labels: String, second: Int) in
-      let name = "http_client_request_phase_duration_seconds_count{\(labels)"
-      return self.registry.samples(second, after: self.start).count {
-        $0.hasPrefix(name) && $0.contains(labels == "" ? #"phase="transfer""# : labels)
-      }
-    }
-    record([.queue, .resolve, .connect, .transfer])
-    #expect(count(#"otel_metric_overflow="true""#, 0) == 1 && count("", 0) == 0)
-    record([.transfer])
-    #expect(count("", 8) == 0)
-    record([.transfer])
-    // The three that had the room expire.
-    #expect(count("", 16) == 0)
-    record([.transfer])
-    #expect(count("", 17) == 1)
-  }
-
-  @Test func `idle request targets expire and the books still balance`() throws {
-    let metrics = try RequestDriver(registry: registry) { $0.series.idleExpiry = .seconds(10) }
-    let over = RequestDescription(client: "d", method: "GET", serverAddress: "over")
-    let active = RequestDescription(client: "c", method: "GET", serverAddress: "active")
-    metrics.record(over)
-    metrics.requestStarted(active)
-    #expect(registry.samples(0, after: start).count { $0.hasPrefix("http_client_active_requests{") } == 2)
-    let later = registry.samples(10, after: start)
-    let gauges = ["http_client_active_requests{", "http_client_redirects_total{"]
-    #expect(
-      later.filter { line in gauges.contains { line.hasPrefix($0) } } == [
-        #"http_client_active_requests{client="c",http_request_method="GET",server_address="active"} 1"#,
-        #"http_client_redirects_total{client="c",http_request_method="GET",server_address="active"} 0"#,
-      ])
-    // What a client has counted stays, though nothing of it is left.
-    for client in ["c", "d"] {
-      #expect(later.contains("session_tap_started_requests_total{client=\"\(client)\"} 1"))
-    }
-    #expect(later.contains(#"session_tap_ended_requests_total{client="d"} 1"#))
   }
 
   /// A table of two metrics, as those of the requests are.

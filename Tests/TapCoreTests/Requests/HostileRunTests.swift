@@ -33,14 +33,6 @@ struct HostileRunTests {
     }
   }
 
-  @Test func `requests with the same too long route are one series, and one key`() throws {
-    let registry = Registry()
-    let requests = try RequestRecorder(registry: registry).inbound
-    let route = String(repeating: "/x", count: 1_000)
-    for _ in 0..<100 { requests.begin(method: "GET", path: route).end(statusCode: 200, route: route) }
-    #expect(registry.text.contains(#"http_route="\#(route.prefix(256))"} 100"#))
-  }
-
   @Test(.needs(.program), .usesReferenceParser, arguments: [ExpositionFormat.text, .openMetrics])
   func `the reference parser accepts it`(format: ExpositionFormat) async throws {
     let samples = try await ReferenceParser.parse(AttackedRegistry.small.get().exposition(in: format))
@@ -54,18 +46,5 @@ struct HostileRunTests {
     let result = try await Tool("promtool").run(
       ["check", "metrics"], input: AttackedRegistry.small.get().exposition().body)
     #expect(result.status == 0, "\(result.output.suffix(500))")
-  }
-
-  /// The keys that an app makes are its own, and bounded all the same.
-  @Test(.needs(.thread)) func `typed keys of any length are bounded`() throws {
-    let registry = Registry()
-    let family = try registry.counter("a_total", help: "", by: JobLabels.self)
-    let megabyte = String(repeating: "x", count: 1 << 20)
-    for number in 0..<3_000 {
-      family[JobLabels(kind: number % 1_000 == 0 ? "\(number)" + megabyte : "kind-\(number)")].increment()
-    }
-    let lines = registry.text.split(separator: "\n")
-    #expect(lines.count { $0.hasPrefix("a_total{") } == 2_001)
-    #expect(lines.allSatisfy { $0.utf8.count < 400 })
   }
 }

@@ -7,10 +7,6 @@ import TestSupport
   private let observer = RecordingObserver()
   private static let long = String(repeating: "A", count: 300)
 
-  func count(of labels: String) -> Double? {
-    registry.value(ofSeries: "http_server_request_duration_seconds_count{\(labels)}")
-  }
-
   private func make(_ change: (inout RequestConfiguration) -> Void = { _ in }) throws -> InboundRequests {
     let configuration = with(RequestConfiguration(), change)
     return try RequestRecorder(registry: registry, inbound: configuration, consumers: [observer]).inbound
@@ -76,21 +72,16 @@ import TestSupport
     #expect(registry.lines.contains { $0.hasPrefix("http_server_request_duration_seconds_count") })
   }
 
-  @Test func `have their route, though their caller has left`() throws {
-    let request = try make().begin(method: "GET", path: "/users/42")
-    request.cancel(route: "/users/{id}")
-    #expect(count(of: #"http_request_method="GET",http_route="/users/{id}""#) == 1)
-  }
-
-  @Test func `have what was known when they failed`() throws {
+  @Test func `have what was known when they failed, or when their caller left`() throws {
     let requests = try make()
+    requests.begin(method: "GET", path: "/users/42").cancel(route: "/users/{id}")
     requests.begin(method: "GET", path: "/users/42").fail(
       .body, statusCode: 200, route: "/users/{id}", requestBodySize: 3, responseBodySize: 5)
     requests.recorder.drain()
-    let seen = try #require(observer.ended.first)
-    #expect(seen.end == .failure(.body, statusCode: 200))
-    #expect((seen.request.urlTemplate, seen.errorMessage) == ("/users/{id}", nil))
-    #expect((seen.requestBodySize, seen.responseBodySize) == (3, 5))
+    #expect(observer.ended.map(\.end) == [.cancelled, .failure(.body, statusCode: 200)])
+    #expect(observer.ended.map(\.request.urlTemplate) == ["/users/{id}", "/users/{id}"])
+    let failed = try #require(observer.ended.last)
+    #expect((failed.requestBodySize, failed.responseBodySize, failed.errorMessage) == (3, 5, nil))
   }
 
   @Test func `name the response headers that a middleware keeps, each once and in order`() throws {
@@ -99,23 +90,26 @@ import TestSupport
     #expect(requests.responseHeaderNames == ["a", "b", "c", "d", "e", "f", "g", "h"])
   }
 
-  @Test(
-    arguments: [
+  @Test func `have only known methods and schemes`() throws {
+    let rows: [(String, String?, String)] = [
       ("GET", "http", #"http_request_method="GET",url_scheme="http""#),
       ("QUERY", "HTTPS", #"http_request_method="QUERY",url_scheme="https""#),
       ("PUT", "HTTP", #"http_request_method="PUT",url_scheme="http""#),
       ("get", nil, #"http_request_method="_OTHER""#), ("", "", #"http_request_method="_OTHER""#),
       ("GET\0", "wss", #"http_request_method="_OTHER",url_scheme="_OTHER""#),
-      (long, long, #"http_request_method="_OTHER",url_scheme="_OTHER""#),
-    ] as [(String, String?, String)])
-  func `have only known methods and schemes`(method: String, scheme: String?, labels: String) throws {
+      (Self.long, Self.long, #"http_request_method="_OTHER",url_scheme="_OTHER""#),
+    ]
     let requests = try make()
-    let request = requests.begin(method: method, path: "/", scheme: scheme)
-    #expect(registry.value(ofSeries: "http_server_active_requests{\(labels)}") == 1)
-    request.cancel()
-    #expect(registry.value(ofSeries: "http_server_active_requests{\(labels)}") == 0)
-    #expect(count(of: labels) == 1)
-    #expect(observer.ended.map(\.request.method) == [method])
+    for (method, scheme, labels) in rows {
+      let active = "http_server_active_requests{\(labels)}"
+      let count = "http_server_request_duration_seconds_count{\(labels)}"
+      let before = registry.value(ofSeries: count) ?? 0
+      let request = requests.begin(method: method, path: "/", scheme: scheme)
+      #expect(registry.value(ofSeries: active) == 1)
+      request.cancel()
+      #expect([active, count].map { registry.value(ofSeries: $0) } == [0, before + 1], "\(labels)")
+    }
+    #expect(observer.ended.map(\.request.method) == rows.map(\.0))
   }
 
   @Test func `may outlive everything else that knows their recorder`() async throws {
@@ -125,21 +119,7 @@ import TestSupport
     #expect(observer.ended.count == 1)
   }
 
-  @Test func `end once, though eight threads end each of them`() throws {
-    let requests = try make()
-    for _ in 0..<200 {
-      let request = requests.begin(method: "GET", path: "/")
-      DispatchQueue.concurrentPerform(iterations: 8) { thread in
-        if thread % 2 == 0 { request.end(statusCode: 200 + thread) } else { request.fail(.other) }
-      }
-    }
-    requests.recorder.drain()
-    #expect(observer.ended.count == 200)
-    #expect(registry.value(ofSeries: "session_tap_inbound_started_requests_total") == 200)
-    #expect(registry.value(ofSeries: "session_tap_inbound_ended_requests_total") == 200)
-  }
-
-  @Test func `that started are those that ended and those active, at any scrape`() throws {
+  @Test func `end once, and that started are those that ended and those active, at any scrape`() throws {
     let requests = try make()
     let kept = DispatchQueue(label: "kept")
     nonisolated(unsafe) var open: [ActiveRequest] = []
@@ -153,11 +133,16 @@ import TestSupport
     }
     expectBalance()
     #expect(open.count == 800)
-    #expect(registry.value(ofSeries: "session_tap_inbound_started_requests_total") == 2_400)
-    #expect(registry.value(ofSeries: "session_tap_inbound_ended_requests_total") == 1_600)
+    let names = ["started", "ended"].map { "session_tap_inbound_\($0)_requests_total" }
+    #expect(names.map { registry.value(of: $0) } == [2_400, 1_600])
+    for request in open.prefix(200) {
+      DispatchQueue.concurrentPerform(iterations: 8) { thread in
+        if thread % 2 == 0 { request.end(statusCode: 200 + thread) } else { request.fail(.other) }
+      }
+    }
     open = []
     expectBalance()
-    #expect(registry.value(ofSeries: "session_tap_inbound_ended_requests_total") == 2_400)
+    #expect(names.map { registry.value(of: $0) } == [2_400, 2_400] && observer.ended.count == 2_400)
   }
 
   private func expectBalance() {
@@ -181,8 +166,7 @@ import TestSupport
         == RequestDescription(
           direction: .inbound, method: "GET", url: "/a/b", urlTemplate: "/a/{b}", scheme: "ftp",
           clientAddress: "192.0.2.7", traceContext: request.trace, fields: ["tenant": "acme"]))
-    #expect(seen.start >= before)
-    #expect(seen.duration >= .zero)
+    #expect(seen.start >= before && seen.duration >= .zero)
     // What cannot be is no size, and counted.
     #expect(!registry.lines.contains { $0.hasPrefix("http_server_request_body_size_bytes_count") })
     #expect(registry.lines.contains { $0.hasPrefix("http_server_response_body_size_bytes_count") })

@@ -4,23 +4,11 @@ import TestSupport
 
 /// Whose tracer makes the spans of what the app asks for: in a process of its own, where no test has another.
 @Suite(.needs(.program)) struct NewestTracerTests {
-  private struct Tracer: RequestTracer {
-    let trace: TraceContext
-
-    func beginClientSpan() -> TraceContext { trace }
-    func beginServerSpan(method: String, headers: (String) -> String?) -> TraceContext {
-      method == "PUT" && headers("a") == "b" ? trace : .random()
+  private static func tracer(_ trace: TraceContext) -> CallingTracer {
+    with(CallingTracer()) {
+      $0.client = { trace }
+      $0.server = { method, headers in method == "PUT" && headers("a") == "b" ? trace : .random() }
     }
-    func requestEnded(_ observation: RequestObservation) {}
-  }
-
-  /// Waits at the end of each request.
-  private struct WaitingTracer: RequestTracer {
-    let gate: Gate
-
-    func beginClientSpan() -> TraceContext { .random() }
-    func beginServerSpan(method: String, headers: (String) -> String?) -> TraceContext { .random() }
-    func requestEnded(_ observation: RequestObservation) { gate.waitBlocking() }
   }
 
   @Test func `a flush waits for the app's observers and for its tracer`() async {
@@ -29,8 +17,9 @@ import TestSupport
         let gates = [Gate(), Gate()]
         gates[1 - stuck].open()
         let recorder = try RequestRecorder(
-          registry: Registry(), consumers: [], observers: [WaitingTracer(gate: gates[0])],
-          tracer: WaitingTracer(gate: gates[1]))
+          registry: Registry(), consumers: [],
+          observers: [CallingObserver(ended: { _ in gates[0].waitBlocking() })],
+          tracer: with(CallingTracer()) { $0.ended = { _ in gates[1].waitBlocking() } })
         recorder.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
         recorder.drain()
         #expect(!recorder.flushObservers(until: .now.advanced(by: .milliseconds(50))))
@@ -45,7 +34,7 @@ import TestSupport
   {
     await #expect(processExitsWith: .success) {
       func recorder(
-        _ tracer: Tracer? = nil, rate: Double = 0, in registry: Registry = Registry()
+        _ tracer: CallingTracer? = nil, rate: Double = 0, in registry: Registry = Registry()
       ) throws -> RequestRecorder {
         try RequestRecorder(registry: registry, consumers: [], tracer: tracer, traceSamplingRate: rate)
       }
@@ -53,7 +42,7 @@ import TestSupport
       weak var released: RequestRecorder?
       do {
         let recorders = [
-          try recorder(Tracer(trace: first)), try recorder(Tracer(trace: second), rate: 1), try recorder(),
+          try recorder(Self.tracer(first)), try recorder(Self.tracer(second), rate: 1), try recorder(),
         ]
         released = recorders[1]
         #expect(TraceContext.next() == second)
@@ -68,8 +57,8 @@ import TestSupport
         TraceContext.$current.withValue(first) { #expect(TraceContext.ofCurrentWork == first) }
         // One that is refused takes the place of none.
         let registry = Registry()
-        let known = try recorder(Tracer(trace: first), in: registry)
-        #expect(throws: RegistryError.self) { try recorder(Tracer(trace: second), rate: 0.5, in: registry) }
+        let known = try recorder(Self.tracer(first), in: registry)
+        #expect(throws: RegistryError.self) { try recorder(Self.tracer(second), rate: 0.5, in: registry) }
         #expect(TraceContext.next() == first)
         #expect(NewestTracing.samplingRate == 1)
         // Where the newest is gone, or was shut down, an older one that lives has its turn.

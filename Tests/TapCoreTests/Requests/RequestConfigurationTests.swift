@@ -2,12 +2,12 @@ import TestSupport
 
 /// Which requests are recorded, whoever makes or serves them, and by which templates.
 struct RequestConfigurationTests {
-  @Test(arguments: [
-    ("http://a.test/api", "/api"), ("http://a.test/api/users?x=/health", "/api/users"),
-    ("http://a.test/%61pi", "/api"), ("http://a.test", ""), ("/api/served?x", "/api/served"), ("", ""),
-  ])
-  func `a filter sees the path as text`(url: String, path: String) {
-    #expect(RequestDescription(method: "GET", url: url).path == path)
+  @Test func `a filter sees the path as text`() {
+    let rows = [
+      ("http://a.test/api", "/api"), ("http://a.test/api/users?x=/health", "/api/users"),
+      ("http://a.test/%61pi", "/api"), ("http://a.test", ""), ("/api/served?x", "/api/served"), ("", ""),
+    ]
+    #expect(rows.map { RequestDescription(method: "GET", url: $0.0).path } == rows.map(\.1))
   }
 
   @Test(arguments: RequestDirection.allCases)

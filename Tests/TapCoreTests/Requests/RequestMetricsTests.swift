@@ -4,10 +4,6 @@ import TestSupport
 struct RequestMetricsTests {
   private let registry = Registry()
 
-  func count(of labels: String) -> Double? {
-    registry.value(ofSeries: "http_client_request_duration_seconds_count{\(labels)}")
-  }
-
   private func request(
     _ method: String = "GET", client: String = "payments", host: String? = "api.example.com",
     template: String? = nil
@@ -15,15 +11,6 @@ struct RequestMetricsTests {
     RequestDescription(
       client: client, method: method, url: "https://api.example.com/", serverAddress: host, serverPort: 443,
       urlTemplate: template)
-  }
-
-  /// Its sum would fall, which Prometheus takes for a restart.
-  @Test func `a duration below 0 counts as 0`() throws {
-    let metrics = try RequestDriver(registry: registry)
-    metrics.record(request()) { $0.duration = .seconds(2) }
-    metrics.record(request()) { $0.duration = .seconds(-1) }
-    #expect(registry.value(of: "http_client_request_duration_seconds_count") == 2)
-    #expect(registry.value(of: "http_client_request_duration_seconds_sum") == 2)
   }
 
   @Test func `all that is known of a request is in its metrics, each with its unit and its buckets`() throws {
@@ -44,8 +31,15 @@ struct RequestMetricsTests {
       + #",url_template="/users/{id}""#
     let phase = #"client="payments",phase="tls","# + server + #",url_template="/users/{id}""#
     let trace = ##"# {trace_id="0af7651916cd43dd8448eb211c80319c",span_id="b7ad6b7169203331"}"##
+    let lines = registry.exposition(in: .openMetrics).text.split(separator: "\n")
+    let others = lines.filter { !$0.contains("overflow") }
+    let names = registry.lines.filter { $0.hasPrefix("# TYPE") }.map { String($0.split(separator: " ")[2]) }
+      .filter { $0.hasPrefix("http_client") || $0.hasSuffix("_requests_total") }
+    let overflow = names.map { #"session_tap_series_overflow_total{metric="\#($0)"} 0"# }
     #expect(
-      registry.exposition(in: .openMetrics).text == """
+      overflow.count == 14 && lines.filter { $0.contains("overflow_total{") }.map(String.init) == overflow)
+    #expect(
+      others.joined(separator: "\n") == """
         # TYPE http_client_active_requests gauge
         # HELP http_client_active_requests Requests that have started and not ended.
         http_client_active_requests{\(target)} 0
@@ -121,22 +115,6 @@ struct RequestMetricsTests {
         # TYPE session_tap_refused_threads counter
         # HELP session_tap_refused_threads Starts of a thread that the system refused, as at a limit of tasks. Each is tried again.
         session_tap_refused_threads_total 0
-        # TYPE session_tap_series_overflow counter
-        # HELP session_tap_series_overflow Look-ups of label sets that found no room in their metric.
-        session_tap_series_overflow_total{metric="http_client_active_requests"} 0
-        session_tap_series_overflow_total{metric="http_client_connections_opened_total"} 0
-        session_tap_series_overflow_total{metric="http_client_network_round_trip_seconds"} 0
-        session_tap_series_overflow_total{metric="http_client_oldest_active_request_seconds"} 0
-        session_tap_series_overflow_total{metric="http_client_redirects_total"} 0
-        session_tap_series_overflow_total{metric="http_client_request_body_size_bytes"} 0
-        session_tap_series_overflow_total{metric="http_client_request_duration_seconds"} 0
-        session_tap_series_overflow_total{metric="http_client_request_phase_duration_seconds"} 0
-        session_tap_series_overflow_total{metric="http_client_response_body_size_bytes"} 0
-        session_tap_series_overflow_total{metric="http_client_retransmitted_segments_total"} 0
-        session_tap_series_overflow_total{metric="http_client_time_to_first_byte_seconds"} 0
-        session_tap_series_overflow_total{metric="session_tap_cancelled_requests_total"} 0
-        session_tap_series_overflow_total{metric="session_tap_ended_requests_total"} 0
-        session_tap_series_overflow_total{metric="session_tap_started_requests_total"} 0
         # TYPE session_tap_started_requests counter
         # HELP session_tap_started_requests Requests that have started.
         session_tap_started_requests_total{client="payments"} 1
@@ -147,7 +125,6 @@ struct RequestMetricsTests {
         # HELP session_tap_unstarted_requests Requests that URLSession has taken and not started: something holds the queue of all sessions.
         session_tap_unstarted_requests 0
         # EOF
-
         """)
   }
 
@@ -189,55 +166,68 @@ struct RequestMetricsTests {
     #expect(!registry.exposition(in: .openMetrics).text.contains("} -1 "))
   }
 
-  @Test func `connections and round trips are counted where they are known`() throws {
-    let metrics = try RequestDriver(registry: registry)
-    for opened in [1, 0] {
-      metrics.record(request()) {
-        $0.networkRoundTrip = opened == 1 ? .milliseconds(40) : nil
-        ($0.openedConnections, $0.retransmittedSegments) = (opened, opened * 3)
-      }
+  @Test func `what is known of requests counts, and what is not is not 0`() throws {
+    let connections = ["connections_opened_total", "retransmitted_segments_total"]
+    let firstByte = "time_to_first_byte_seconds"
+    let rows: [([@Sendable (inout RequestObservation) -> Void], [String: Double?])] = [
+      // Its sum would fall, which Prometheus takes for a restart.
+      (
+        [{ $0.duration = .seconds(2) }, { $0.duration = .seconds(-1) }],
+        ["request_duration_seconds_count": 2, "request_duration_seconds_sum": 2]
+      ),
+      (
+        [
+          {
+            ($0.openedConnections, $0.retransmittedSegments) = (1, 3)
+            $0.networkRoundTrip = .milliseconds(40)
+          },
+          { ($0.openedConnections, $0.retransmittedSegments) = (0, 0) }, { $0.openedConnections = 1 },
+        ],
+        [
+          "network_round_trip_seconds_sum": 0.04, "network_round_trip_seconds_count": 1, connections[0]: 2,
+          connections[1]: 3,
+        ]
+      ),
+      ([{ _ in }], [connections[0]: nil, connections[1]: nil, firstByte + "_count": nil]),
+      // The connections were open already. A rate would miss what the series begins with.
+      (
+        [{ ($0.openedConnections, $0.retransmittedSegments) = (0, 0) }],
+        [connections[0]: 0, connections[1]: 0]
+      ),
+      (
+        [
+          { $0.timeToFirstByte = nil }, { $0.timeToFirstByte = .milliseconds(5) },
+          { $0.timeToFirstByte = .milliseconds(-5) }, { $0.timeToFirstByte = .milliseconds(15) },
+        ],
+        [firstByte + "_count": 3, firstByte + "_sum": 0.02]
+      ),
+    ]
+    for (number, row) in rows.enumerated() {
+      let registry = Registry()
+      let metrics = try RequestDriver(registry: registry)
+      for change in row.0 { metrics.record(request()) { change(&$0) } }
+      let values = row.1.map { name, _ in (name, registry.value(of: "http_client_" + name)) }
+      #expect(Dictionary(uniqueKeysWithValues: values) == row.1, "row \(number)")
     }
-    // Of which no phase is known.
-    metrics.record(request()) { $0.openedConnections = 1 }
-    let server = #"{client="payments",server_address="api.example.com",server_port="443"}"#
-    let values = [
-      "network_round_trip_seconds_sum", "network_round_trip_seconds_count", "retransmitted_segments_total",
-      "connections_opened_total",
-    ].map { registry.value(ofSeries: "http_client_" + $0 + server) }
-    #expect(values == [0.04, 1, 3, 2])
   }
 
   @Test func `phases are told apart by template`() throws {
     let metrics = try RequestDriver(registry: registry)
+    let templates = ["/orders", "/users/{id}", nil]
     // Twice, since the second request knows the series of the first.
-    for template in ["/orders", "/users/{id}", nil, "/orders", "/users/{id}", nil] {
+    for template in templates + templates {
       metrics.record(request(template: template)) {
         ($0.timings[.transfer], $0.timings[.local]) = (.seconds(1), .seconds(2))
       }
     }
-    for (phase, sum) in [("transfer", 2.0), ("local", 4)] {
-      let labels =
-        "client=\"payments\",phase=\"\(phase)\","
-        + #"server_address="api.example.com",server_port="443""#
-      for template in [#",url_template="/orders""#, #",url_template="/users/{id}""#, ""] {
-        let series = "http_client_request_phase_duration_seconds_sum{\(labels)\(template)}"
-        #expect(registry.value(ofSeries: series) == sum)
+    let sums = ["transfer", "local"].map { phase in
+      templates.map { template in
+        registry.value(
+          of: "http_client_request_phase_duration_seconds_sum",
+          labels: ["phase": phase, "url_template": template ?? ""])
       }
     }
-    // Of the connections nothing is known, which is not 0.
-    for name in ["http_client_connections_opened_total", "http_client_retransmitted_segments_total"] {
-      #expect(!registry.lines.contains { $0.hasPrefix(name) })
-    }
-  }
-
-  /// Or a rate would miss what the series begins with.
-  @Test func `a server whose connections were open already has its series at 0`() throws {
-    let metrics = try RequestDriver(registry: registry)
-    metrics.record(request()) { ($0.openedConnections, $0.retransmittedSegments) = (0, 0) }
-    let server = #"client="payments",server_address="api.example.com",server_port="443""#
-    for name in ["http_client_connections_opened_total", "http_client_retransmitted_segments_total"] {
-      #expect(registry.value(ofSeries: "\(name){\(server)}") == 0)
-    }
+    #expect(sums == [[2, 2, 2], [4, 4, 4]])
   }
 
   @Test func `by default every request counts, without a template, in 2,000 series that stay`() {
@@ -285,53 +275,32 @@ struct RequestMetricsTests {
     #expect(try rows.map { try found(.inbound, $0.0) } == rows.map(\.served))
   }
 
-  @Test func `the time to the first byte is there where it is known`() throws {
-    let metrics = try RequestDriver(registry: registry) { $0.durationBuckets = [0.012] }
-    let request = RequestDescription(client: "c", method: "GET")
-    let name = "http_client_time_to_first_byte_seconds"
-    let labels = #"client="c",http_request_method="GET",http_response_status_code="200""#
-    for time: Duration? in [nil, .milliseconds(5), .milliseconds(-5), .milliseconds(15)] {
-      metrics.record(request) { $0.timeToFirstByte = time }
-      if time == nil { #expect(!registry.lines.contains { $0.hasPrefix(name) }) }
-    }
-    #expect(registry.value(ofSeries: name + #"_bucket{\#(labels),le="0.012"}"#) == 2)
-    #expect(registry.value(ofSeries: name + "_count{\(labels)}") == 3)
-    #expect(registry.value(ofSeries: name + "_sum{\(labels)}") == 0.02)
-  }
-
-  @Test func `what comes from the cache has its own series`() throws {
-    let metrics = try RequestDriver(registry: registry)
-    let request = RequestDescription(client: "c", method: "GET")
-    for isFromCache in [true, false, true] {
-      metrics.record(request) { ($0.responseBodySize, $0.isFromCache) = (10, isFromCache) }
-    }
-    let labels = #"client="c",http_request_method="GET",http_response_status_code="200""#
-    #expect(count(of: #"cache="hit","# + labels) == 2)
-    #expect(count(of: labels) == 1)
-    #expect(
-      registry.value(ofSeries: "http_client_response_body_size_bytes_sum{cache=\"hit\",\(labels)}") == 20)
-  }
-
-  @Test func `redirects are counted by target`() throws {
+  @Test func `what comes from the cache has its own series, and redirects have those of their target`() throws
+  {
     let metrics = try RequestDriver(registry: registry) { $0.series.limit = 2 }
-    for (host, count) in [("a", 2), ("b", nil), ("c", 1), ("a", 3), ("d", 1), ("a", -1)] {
+    for isFromCache in [true, false, true] {
+      metrics.record(request()) { ($0.responseBodySize, $0.isFromCache) = (10, isFromCache) }
+    }
+    let duration = "http_client_request_duration_seconds_count"
+    let counts = ["hit", ""].map { registry.value(of: duration, labels: ["cache": $0]) }
+    let size = registry.value(of: "http_client_response_body_size_bytes_sum", labels: ["cache": "hit"])
+    #expect(counts == [2, 1] && size == 20)
+    let first = "api.example.com"
+    for (host, count) in [(first, 2), ("b", nil), ("c", 1), (first, 3), ("d", 1), (first, -1)] {
       metrics.record(request(host: host)) { $0.resendCount = count }
     }
-    func redirects(_ host: String) -> Double? {
-      registry.value(
-        ofSeries:
-          #"http_client_redirects_total{client="payments",http_request_method="GET",server_address="\#(host)""#
-          + #",server_port="443"}"#)
-    }
-    #expect(redirects("a") == 5)
-    #expect(redirects("b") == 0)
-    #expect(registry.value(ofSeries: #"http_client_redirects_total{otel_metric_overflow="true"}"#) == 2)
+    let labels = [["server_address": first], ["server_address": "b"], ["otel_metric_overflow": "true"]]
+    let redirects = labels.map { registry.value(of: "http_client_redirects_total", labels: $0) }
+    #expect(redirects == [5, 0, 2])
   }
 
-  @Test(arguments: ["http_client_active_requests", "http_server_active_requests"])
-  func `the app's own metrics have other names`(name: String) throws {
+  @Test func `the app's own metrics have other names`() throws {
     let driver = try RequestDriver(registry: registry)
-    #expect(throws: RegistryError.self) { try registry.gauge(name, help: "") }
+    for side in ["client", "server"] {
+      #expect(throws: RegistryError.self) {
+        try registry.gauge("http_\(side)_active_requests", help: "")
+      }
+    }
     withExtendedLifetime(driver) {}
   }
 

@@ -6,21 +6,19 @@ import TestSupport
 struct RequestRecordTests {
   enum Step: CaseIterable, Sendable { case start, startAgain, end, endAgain }
 
-  private final class Transcript: RequestConsumer {
-    private let all = Mutex<[String]>([])
-    var text: [String] { all.withLock { $0 } }
-
-    func requestStarted(_ request: RequestDescription) { all.withLock { $0.append("start \(request.url)") } }
-    func requestEnded(_ observation: RequestObservation) {
-      all.withLock { $0.append("\(observation.outcome) \(observation.request.url)") }
-    }
+  /// Writes down what a consumer hears.
+  private static func observer(_ text: Watched<[String]>) -> CallingObserver {
+    CallingObserver(
+      started: { request in text.change { $0.append("start \(request.url)") } },
+      ended: { observation in text.change { $0.append("\(observation.outcome) \(observation.request.url)") } }
+    )
   }
 
   /// Lives through the steps, with a drain before those that `drains` has a bit for, and is released.
-  func delivered(of steps: some Sequence<Step>, drains: Int, observers count: Int = 1) throws -> [[String]] {
-    let observers = (0..<count).map { _ in Transcript() }
-    let recorder = try RequestRecorder(registry: Registry(), consumers: observers)
-    let description = RequestDescription(client: "test", method: "GET", url: "http://localhost/")
+  private func delivered(of steps: [Step], drains: Int, observers count: Int = 1) throws -> [[String]] {
+    let texts = (0..<count).map { _ in Watched<[String]>([]) }
+    let recorder = try RequestRecorder(registry: Registry(), consumers: texts.map(Self.observer))
+    let description = RequestDescription(client: "test", method: "GET", url: "/")
     var request: RequestRecord? = RequestRecord(description, recorder: recorder)
     for (place, step) in steps.enumerated() {
       if drains >> place & 1 == 1 { recorder.drain() }
@@ -33,28 +31,30 @@ struct RequestRecordTests {
     request = nil
     recorder.drain()
     #expect(recorder.requestCount == 0)
-    return observers.map(\.text)
+    return texts.map(\.state)
   }
 
-  @Test(arguments: 0..<16)
-  func `a whole life whenever it is delivered`(drains: Int) throws {
-    let delivered = try delivered(of: Step.allCases, drains: drains, observers: 2)
-    let expected = ["start", "ok"].map { "\($0) http://localhost/" }
-    #expect(delivered == [expected, expected])
+  @Test func `a whole life whenever it is delivered, and nothing of a request that never begins`() throws {
+    for drains in 0..<16 {
+      let delivered = try delivered(of: Step.allCases, drains: drains, observers: 2)
+      #expect(delivered == [["start /", "ok /"], ["start /", "ok /"]])
+      #expect(try self.delivered(of: [.end, .endAgain], drains: drains) == [[]])
+    }
+    // Without consumers it goes.
+    #expect(try delivered(of: Step.allCases, drains: 0b1010, observers: 0).isEmpty)
   }
 
   @Test(arguments: 0..<4)
   func `a request that is let go was cancelled`(drains: Int) throws {
-    let consumer = Transcript()
-    let recorder = try RequestRecorder(registry: Registry(), consumers: [consumer])
+    let text = Watched<[String]>([])
+    let recorder = try RequestRecorder(registry: Registry(), consumers: [Self.observer(text)])
     var request: ActiveRequest? = recorder.inbound.begin(method: "GET", path: "/")
     if drains & 1 == 1 { recorder.drain() }
     request?.add(["key": "value"])
     request = nil
     if drains & 2 == 2 { recorder.drain() }
     recorder.drain()
-    #expect(consumer.text == ["start /", "cancelled /"])
-    #expect(recorder.requestCount == 0)
+    #expect(text.state == ["start /", "cancelled /"] && recorder.requestCount == 0)
   }
 
   @Test(arguments: 0..<4)
@@ -114,114 +114,83 @@ struct RequestRecordTests {
     #expect(observer.ended.map(\.request.fields) == [["a": 1, "b": 2, "c": 3]])
   }
 
-  /// Lets its first request wait.
-  private final class StuckConsumer: RequestConsumer {
-    let (isStuck, mayGoOn) = (Gate(), Gate())
-    let ended = Atomic(0)
-
-    func requestStarted(_ request: RequestDescription) {
-      isStuck.open()
-      mayGoOn.waitBlocking()
-    }
-    func requestEnded(_ observation: RequestObservation) { ended.wrappingAdd(1, ordering: .relaxed) }
+  private static func serve(_ recorder: RequestRecorder, _ path: String = "/") {
+    recorder.inbound.begin(method: "GET", path: path).end(statusCode: 200)
   }
 
   @Test(.needs(.thread))
   func `a request delivers none, unless the thread that does is behind by the limit`() async throws {
     // What the documentation says.
     try #require((RequestRecorder.many, RequestRecorder.limit) == (1_024, 16_384))
-    let consumer = StuckConsumer()
-    let recorder = try RequestRecorder(registry: Registry(), consumers: [consumer])
-    recorder.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
-    try await consumer.isStuck.wait("the worker")
-    // On this thread: if it waited for the worker, or delivered, the worker would never go on.
-    for _ in 0..<RequestRecorder.limit {
-      recorder.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
+    let (isStuck, mayGoOn, ended) = (Gate(), Gate(), Watched(0))
+    let consumer = CallingObserver { _ in
+      isStuck.open()
+      mayGoOn.waitBlocking()
+    } ended: { _ in
+      ended.change { $0 += 1 }
     }
-    #expect(consumer.ended.load(ordering: .relaxed) == 0)
-    consumer.mayGoOn.open()
+    let recorder = try RequestRecorder(registry: Registry(), consumers: [consumer])
+    Self.serve(recorder)
+    try await isStuck.wait("the worker")
+    // On this thread: if it waited for the worker, or delivered, the worker would never go on.
+    for _ in 0..<RequestRecorder.limit { Self.serve(recorder) }
+    #expect(ended.state == 0)
+    mayGoOn.open()
     // Memory is bounded, and nothing is lost.
     let count = 4 * RequestRecorder.limit
     var most = 0
     for _ in 0..<count {
-      recorder.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
+      Self.serve(recorder)
       most = max(most, recorder.requestCount)
     }
     #expect(most <= 2 * RequestRecorder.limit + 2)
     recorder.drain()
-    #expect(consumer.ended.load(ordering: .relaxed) == count + RequestRecorder.limit + 1)
-  }
-
-  /// Its first request makes more than the queue takes.
-  private final class BusyConsumer: RequestConsumer {
-    let recorder = Mutex<RequestRecorder?>(nil)
-    let ended = Atomic(0)
-
-    func requestStarted(_ request: RequestDescription) {
-      guard let recorder = recorder.withLock({ exchange(&$0, with: nil) }) else { return }
-      for _ in 0..<RequestRecorder.limit + 10 {
-        recorder.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
-      }
-    }
-    func requestEnded(_ observation: RequestObservation) { ended.wrappingAdd(1, ordering: .relaxed) }
+    #expect(ended.state == count + RequestRecorder.limit + 1)
   }
 
   @Test func `a delivery that makes requests loses none, however many`() throws {
-    let consumer = BusyConsumer()
+    let (own, ended) = (Watched<RequestRecorder?>(nil), Watched(0))
+    // Its first request makes more than the queue takes.
+    let consumer = CallingObserver { _ in
+      guard let recorder = own.state else { return }
+      own.change { $0 = nil }
+      for _ in 0..<RequestRecorder.limit + 10 { Self.serve(recorder) }
+    } ended: { _ in
+      ended.change { $0 += 1 }
+    }
     let recorder = try RequestRecorder(registry: Registry(), consumers: [consumer])
-    consumer.recorder.withLock { $0 = recorder }
-    recorder.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
+    own.change { $0 = recorder }
+    Self.serve(recorder)
     // What the first delivers comes with the second.
     for _ in 0..<2 { recorder.drain() }
-    #expect(consumer.ended.load(ordering: .relaxed) == RequestRecorder.limit + 11)
-    #expect(recorder.requestCount == 0)
-  }
-
-  /// Keeps the paths of the requests that have ended.
-  private final class Paths: RequestConsumer {
-    private let all = Mutex<Set<String>>([])
-
-    func has(_ path: String) -> Bool { all.withLock { $0.contains(path) } }
-    func requestEnded(_ observation: RequestObservation) {
-      all.withLock { _ = $0.insert(observation.request.url) }
-    }
+    #expect(ended.state == RequestRecorder.limit + 11 && recorder.requestCount == 0)
   }
 
   @Test func `a drain returns once all that happened before is delivered, on whichever thread`() throws {
-    let paths = Paths()
-    let recorder = try RequestRecorder(registry: Registry(), consumers: [paths])
-    let missing = Atomic(0)
+    let (paths, missing) = (Watched<Set<String>>([]), Watched(0))
+    let consumer = CallingObserver(ended: { seen in paths.change { $0.insert(seen.request.url) } })
+    let recorder = try RequestRecorder(registry: Registry(), consumers: [consumer])
     DispatchQueue.concurrentPerform(iterations: 4) { thread in
       for round in 0..<500 {
         let path = "/\(thread)/\(round)"
-        recorder.inbound.begin(method: "GET", path: path).end(statusCode: 200)
+        Self.serve(recorder, path)
         recorder.drain()
-        if !paths.has(path) { missing.add(1, ordering: .relaxed) }
+        if !paths.state.contains(path) { missing.change { $0 += 1 } }
       }
     }
-    #expect(missing.load(ordering: .relaxed) == 0)
+    #expect(missing.state == 0)
   }
 
   @Test(.needs(.thread)) func `each observer of the app's is told of each request, in order`() throws {
-    let observers = [Transcript(), Transcript()]
-    let registry = Registry()
-    let recorder = try RequestRecorder(registry: registry, observers: observers)
-    for number in 1...2 { recorder.inbound.begin(method: "GET", path: "/\(number)").end(statusCode: 200) }
+    let (texts, registry) = ((0..<2).map { _ in Watched<[String]>([]) }, Registry())
+    let recorder = try RequestRecorder(registry: registry, observers: texts.map(Self.observer))
+    for number in 1...2 { Self.serve(recorder, "/\(number)") }
     recorder.drain()
     #expect(recorder.flushObservers(until: .now.advanced(by: .seconds(60))))
-    for observer in observers { #expect(observer.text == ["start /1", "ok /1", "start /2", "ok /2"]) }
+    for text in texts { #expect(text.state == ["start /1", "ok /1", "start /2", "ok /2"]) }
     let name = "session_tap_observer_dropped_total"
     let help = "Calls of the app's own observers and tracer that were dropped, because too many waited."
     let lines = registry.lines.filter { $0.contains(name) }
     #expect(lines == ["# HELP \(name) \(help)", "# TYPE \(name) counter", "\(name) 0"])
-  }
-
-  @Test(arguments: 0..<4)
-  func `nothing of a request that never begins`(drains: Int) throws {
-    #expect(try delivered(of: [.end, .endAgain], drains: drains) == [[]])
-  }
-
-  @Test func `without consumers it goes`() throws {
-    #expect(try delivered(of: Step.allCases, drains: 0b1010, observers: 0).isEmpty)
   }
 }

@@ -38,12 +38,12 @@ extension ProgramRunner {
     state.withLock { $0.sessions[name] = session }
   }
 
-  func start(_ name: ProgramName, _ outcome: ProgramModel.Outcome) {
+  func start(_ name: ProgramName, succeeds: Bool?) {
     do {
       try tap(name)?.start()
-      if outcome == .fails { note("\(name).start() did not throw") }
+      if succeeds == false { note("\(name).start() did not throw") }
     } catch {
-      if outcome == .returns { note("\(name).start() threw: \(error)") }
+      if succeeds == true { note("\(name).start() threw: \(error)") }
     }
   }
 
@@ -55,31 +55,6 @@ extension ProgramRunner {
       isDone.open()
     }
     await wait(for: isDone, "end of \(name).shutdown()")
-  }
-
-  func begin(_ name: ProgramName, of tap: ProgramName, _ outcome: ProgramModel.Outcome) async {
-    guard let tap = self.tap(tap) else { return }
-    let isOver = Gate()
-    let task = Task { () -> String? in
-      defer { isOver.open() }
-      do {
-        try await tap.run()
-        return nil
-      } catch {
-        return "\(error)"
-      }
-    }
-    state.withLock { $0.runs[name] = Run(isOver: isOver, task: task) }
-    switch outcome {
-    case .fails: await wait(for: isOver, "error of \(name), whose tap was shut down before")
-    case .returns:
-      do {
-        _ = try await Poll.until(seconds: deadline, "address of the tap of \(name)") { tap.address }
-      } catch {
-        noteStuck(error)
-      }
-    case .either: break
-    }
   }
 
   func scrape(_ name: ProgramName) async {
@@ -96,43 +71,46 @@ extension ProgramRunner {
 
   private static let scraper = URLSession(configuration: .ephemeral)
 
-  func watch(_ name: ProgramName) {
-    guard let registry = tap(name)?.registry else { return }
-    state.withLock { state in
-      guard state.watches[name] == nil else { return }
-      state.watches[name] = ScrapeWatch { Books(registry.text).balance }
-    }
-  }
-}
+  // MARK: Requests
 
-/// Scrapes without pause on a thread of its own, until it is told to end.
-final class ScrapeWatch: Sendable {
-  struct Result: Sendable {
-    var scrapes = 0
-    var unbalanced = 0
+  func make(_ request: ProgramRequest) async {
+    let done = Gate()
+    start(request) { done.open() }
+    await wait(for: done, "end of \(request.name)")
   }
 
-  private let result = Mutex(Result())
-  private let isOver = Atomic<Bool>(false)
-  private let isDone = Gate()
-
-  /// - Parameter balance: Scrapes, and gives 0 if the books balance.
-  init(balance: @escaping @Sendable () -> Double) {
-    Thread.detachNewThread { [self] in
-      while !isOver.load(ordering: .relaxed) {
-        let isBalanced = balance() == 0
-        result.withLock {
-          $0.scrapes += 1
-          if !isBalanced { $0.unbalanced += 1 }
-        }
-      }
-      isDone.open()
-    }
+  func begin(_ request: ProgramRequest) async {
+    let (hold, done) = (origin.hold(request.name), Gate())
+    let cancel = start(request) { done.open() }
+    self.hold(request.name, HeldRequest(hold: hold, done: done, cancel: cancel))
+    await wait(for: hold.arrived, "request \(request.name) at its server")
   }
 
-  func end() async -> Result {
-    isOver.store(true, ordering: .relaxed)
-    try? await isDone.wait(seconds: 60, "the last scrape")
-    return result.withLock { $0 }
+  func finish(_ name: ProgramName) async {
+    guard let request = takeHeld(name) else { return }
+    request.hold.release.open()
+    await wait(for: request.done, "end of \(name), which its server has answered")
+  }
+
+  func cancel(_ name: ProgramName) async {
+    guard let request = takeHeld(name) else { return }
+    request.cancel()
+    await wait(for: request.done, "end of \(name), which is cancelled")
+    request.hold.release.open()
+  }
+
+  @discardableResult
+  private func start(
+    _ request: ProgramRequest, whenDone done: @escaping @Sendable () -> Void
+  ) -> @Sendable () -> Void {
+    guard let session = session(request.session) else { return {} }
+    var port = origin.port(of: request.target)
+    if case .endpoint(let name) = request.target { port = tap(name)?.address?.port }
+    let urlRequest = request.urlRequest(port: port)
+    let cancel = sender.start(
+      urlRequest, request.kind, request.style, in: session, resumes: request.cancel != .beforeResume,
+      whenDone: done)
+    if request.cancel != .never { cancel() }
+    return cancel
   }
 }
