@@ -60,7 +60,7 @@ private struct PublicSettings {
   private mutating func read(_ owner: Substring, _ declaration: String) {
     // What an app implements is not called with what it chooses.
     if declaration.hasSuffix("(requirement)") || declaration.hasSuffix("(default)") { return }
-    if let property = declaration.firstMatch(of: /^(?:\w+ )*var (\w+): ([^{]+)$/) {
+    if let property = declaration.firstMatch(of: /^(?:\w+ )*var (\w+): ([^{]+)(?:\{ get set \})?$/) {
       properties.insert("\(owner).\(property.1)")
       if Self.takesExtremes(property.2) { names.insert("\(owner).\(property.1)") }
       return

@@ -16,8 +16,7 @@ struct AddUpTests {
     let times = UInt64(start.nanosecondsSinceEpoch)...UInt64(end.nanosecondsSinceEpoch)
     #expect(exposition.created.values.allSatisfy(times.contains))
     for histogram in exposition.histograms {
-      #expect(histogram.nativeCount == histogram.count)
-      #expect(histogram.nativeBucketCount <= 160)
+      #expect(histogram.nativeCount == histogram.count && histogram.nativeBucketCount <= 160)
       #expect((-4...8).contains(histogram.schema))
     }
   }
@@ -26,13 +25,12 @@ struct AddUpTests {
   func `counts add up while threads record`(format: ExpositionFormat) throws {
     let random = try RandomRegistry(seed: 7)
     let histograms = random.histograms.map(\.histogram)
-    let isOver = Atomic<Bool>(false)
-    let group = DispatchGroup()
+    let (isOver, group) = (Gate(), DispatchGroup())
     for thread in 0..<Extent.of(2, extensive: 8) {
       group.enter()
       Thread.detachNewThread {
         var generator = SeededGenerator(seed: thread)
-        while !isOver.load(ordering: .relaxed) {
+        while !isOver.isOpen {
           let value =
             Double.random(in: 0.001...1, using: &generator) / Double.random(in: 0.01...1, using: &generator)
           histograms[Int(generator.next() % UInt64(histograms.count))].record(value)
@@ -42,7 +40,7 @@ struct AddUpTests {
     }
     var expositions: [Exposition] = []
     for _ in 0..<Extent.of(4, extensive: 20) { expositions.append(random.registry.exposition(in: format)) }
-    isOver.store(true, ordering: .relaxed)
+    isOver.open()
     group.wait()
     expositions.append(random.registry.exposition(in: format))
 
@@ -52,8 +50,7 @@ struct AddUpTests {
         format == .protobuf ? Self.protobufSeries(exposition) : Self.textSeries(exposition))
       #expect(series.count == histograms.count)
       for histogram in series {
-        #expect(histogram.buckets == histogram.buckets.sorted())
-        #expect(histogram.buckets.last == histogram.count)
+        #expect(histogram.buckets == histogram.buckets.sorted() && histogram.buckets.last == histogram.count)
         #expect(histogram.native == nil || histogram.native == histogram.count)
       }
       let total = series.reduce(0) { $0 + $1.count }
@@ -76,22 +73,15 @@ struct AddUpTests {
     }
   }
 
-  private static func textSeries(_ exposition: Exposition) -> [Series]? {
+  private static func textSeries(_ exposition: Exposition) -> [Series] {
     var series: [Series] = []
-    for line in exposition.text.split(separator: "\n") {
-      guard !line.hasPrefix("#") else { continue }
-      let value = line.split(separator: " ").last.flatMap { UInt64($0) }
-      if line.contains("_bucket{") {
-        if series.last.map({ $0.count > 0 || $0.native != nil }) ?? true { series.append(Series()) }
-        guard let value else { return nil }
-        series[series.count - 1].buckets.append(value)
-        if line.contains("le=\"+Inf\"") { series[series.count - 1].count = value }
-      } else if line.hasPrefix("family_"), line.prefix(while: { $0 != "{" && $0 != " " }).hasSuffix("_count")
-      {
-        // The count must be that of the last bucket, which the caller compares.
-        guard let value, series.last?.count == value else { return nil }
-        if value == 0 { series[series.count - 1].native = 0 }
-      }
+    var buckets: [UInt64] = []
+    for line in exposition.text.split(separator: "\n") where line.hasPrefix("family_") {
+      let value = line.split(separator: " ").last.flatMap { UInt64($0) } ?? .max
+      if line.contains("_bucket{") { buckets.append(value) }
+      guard line.prefix(while: { $0 != "{" && $0 != " " }).hasSuffix("_count") else { continue }
+      series.append(Series(buckets: buckets, count: value))
+      buckets = []
     }
     return series
   }

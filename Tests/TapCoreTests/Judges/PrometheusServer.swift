@@ -97,39 +97,21 @@ final class PrometheusServer: Sendable {
     let last: Double?
   }
 
-  private struct Sample: Decodable, Sendable {
-    let labels: [String: String]
-    let value: Double
-
-    private enum CodingKeys: CodingKey { case metric, value }
-
-    init(from decoder: any Decoder) throws {
-      let container = try decoder.container(keyedBy: CodingKeys.self)
-      labels = try container.decodeIfPresent([String: String].self, forKey: .metric) ?? [:]
-      // `[time, "value"]`; a native histogram has none.
-      guard container.contains(.value) else {
-        value = .nan
-        return
-      }
-      var pair = try container.nestedUnkeyedContainer(forKey: .value)
-      _ = try pair.decode(Double.self)
-      value = Double(try pair.decode(String.self)) ?? .nan
-    }
-  }
-
-  private struct Answer: Decodable {
-    struct Content: Decodable { let result: [Sample]? }
-    let data: Content
-  }
-
-  private func samples(_ expression: String) async throws -> [Sample] {
+  private func samples(
+    _ expression: String
+  ) async throws -> [(labels: [String: String], value: Double)] {
     guard let port else { throw URLError(.cannotConnectToHost) }
     var components = URLComponents()
     (components.scheme, components.host, components.port) = ("http", "127.0.0.1", port)
     components.path = "/api/v1/query"
     components.queryItems = [URLQueryItem(name: "query", value: expression)]
     guard let url = components.url else { throw URLError(.badURL) }
-    let (data, _) = try await URLSession.shared.data(from: url)
-    return try JSONDecoder().decode(Answer.self, from: data).data.result ?? []
+    let (body, _) = try await URLSession.shared.data(from: url)
+    let data = try jsonObject(String(decoding: body, as: UTF8.self))["data"] as? [String: Any]
+    return (data?["result"] as? [[String: Any]] ?? []).map { sample in
+      // `[time, "value"]`; a native histogram has none.
+      let value = (sample["value"] as? [Any])?.last as? String
+      return (sample["metric"] as? [String: String] ?? [:], value.flatMap { Double($0) } ?? .nan)
+    }
   }
 }

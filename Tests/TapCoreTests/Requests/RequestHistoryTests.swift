@@ -37,12 +37,11 @@ struct RequestHistoryTests {
 
   /// The samples of a scrape: sum, count, and the requests of at most 100 ms.
   private func scrape(_ store: inout RequestStore, at now: Instant) -> [String: Double] {
-    let text = Exposition(of: store.gather(at: now), in: .text).text
-    return text.split(separator: "\n").reduce(into: [:]) { samples, line in
-      guard line.hasPrefix(Self.name), let space = line.lastIndex(of: " ") else { return }
-      let key = String(line[..<space].dropFirst(Self.name.count)).replacing(#",le="0.1""#, with: "")
-      if !key.contains("le=") { samples[key] = Double(line[space...].dropFirst()) }
+    let lines = Exposition(of: store.gather(at: now), in: .text).text.split(separator: "\n").map(String.init)
+    let own = lines.values.filter { $0.key.hasPrefix(Self.name) }.map {
+      ($0.key.dropFirst(Self.name.count).replacing(#",le="0.1""#, with: ""), $0.value)
     }
+    return Dictionary(uniqueKeysWithValues: own.filter { !$0.0.contains("le=") }.map { (String($0), $1) })
   }
 
   /// The same of slots.
@@ -87,12 +86,8 @@ struct RequestHistoryTests {
     for (slot, first) in scrapes.enumerated() {
       let added = samples(window.slots.filter { $0.begin >= after(Int64(slot) - 1) })
       for (name, value) in last {
-        let difference = value - first[name, default: 0]
-        if name.hasPrefix("_sum") {
-          #expect(abs(added[name, default: 0] - difference) < 1e-9, "\(name) since \(slot)")
-        } else {
-          #expect(added[name, default: 0] == difference, "\(name) since \(slot)")
-        }
+        let error = added[name, default: 0] - (value - first[name, default: 0])
+        #expect(name.hasPrefix("_sum") ? abs(error) < 1e-9 : error == 0, "\(name) since \(slot)")
       }
       #expect(Set(added.keys).isSubset(of: last.keys))
     }

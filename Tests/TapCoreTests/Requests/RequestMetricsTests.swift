@@ -1,5 +1,7 @@
 import TestSupport
 
+@testable import TapCore
+
 /// What requests come to in the exposition.
 struct RequestMetricsTests {
   private let registry = Registry()
@@ -31,101 +33,74 @@ struct RequestMetricsTests {
       + #",url_template="/users/{id}""#
     let phase = #"client="payments",phase="tls","# + server + #",url_template="/users/{id}""#
     let trace = ##"# {trace_id="0af7651916cd43dd8448eb211c80319c",span_id="b7ad6b7169203331"}"##
-    let lines = registry.exposition(in: .openMetrics).text.split(separator: "\n")
-    let others = lines.filter { !$0.contains("overflow") }
-    let names = registry.lines.filter { $0.hasPrefix("# TYPE") }.map { String($0.split(separator: " ")[2]) }
-      .filter { $0.hasPrefix("http_client") || $0.hasSuffix("_requests_total") }
-    let overflow = names.map { #"session_tap_series_overflow_total{metric="\#($0)"} 0"# }
+    let known = registry.gather().map(\.descriptor).filter { !$0.name.contains("overflow") }
     #expect(
-      overflow.count == 14 && lines.filter { $0.contains("overflow_total{") }.map(String.init) == overflow)
+      known.map { "\($0.name) \($0.type) \($0.unit ?? "-") \($0.help)" }.joined(separator: "\n") == """
+        http_client_active_requests gauge - Requests that have started and not ended.
+        http_client_connections_opened_total counter - Connections that HTTP client requests opened.
+        http_client_network_round_trip_seconds histogram seconds Least round trip of the connections of HTTP client requests, read at the end of a request.
+        http_client_oldest_active_request_seconds gauge seconds Age of the oldest request that has started and not ended, 0 without any.
+        http_client_redirects_total counter - Redirects that HTTP client requests followed.
+        http_client_request_body_size_bytes histogram bytes Size of HTTP client request bodies.
+        http_client_request_duration_seconds histogram seconds Duration of HTTP client requests, from the start to the last byte of the body.
+        http_client_request_phase_duration_seconds histogram seconds Duration of the phases of HTTP client requests, of the last leg after redirects.
+        http_client_response_body_size_bytes histogram bytes Size of HTTP client response bodies.
+        http_client_retransmitted_segments_total counter - TCP segments that were sent again on the connections of HTTP client requests.
+        http_client_time_to_first_byte_seconds histogram seconds Time of HTTP client requests from the start to the head of the response.
+        session_tap_cancelled_requests_total counter - Requests that the app cancelled.
+        session_tap_ended_requests_total counter - Requests that have ended: with a response, with an error or by a cancel.
+        session_tap_oldest_unstarted_request_seconds gauge seconds For how long the oldest of them has waited, 0 without any.
+        session_tap_queue_held_seconds gauge seconds For how long the queue of all URLSessions has not run what was put on it, 0 while it does.
+        session_tap_refused_threads_total counter - Starts of a thread that the system refused, as at a limit of tasks. Each is tried again.
+        session_tap_started_requests_total counter - Requests that have started.
+        session_tap_unfinished_requests gauge - Requests that were active when the tap was shut down, 0 before.
+        session_tap_unstarted_requests gauge - Requests that URLSession has taken and not started: something holds the queue of all sessions.
+        """)
+    let lines = registry.exposition(in: .openMetrics).text.split(separator: "\n").map(String.init)
+    let samples = lines.filter { !$0.hasPrefix("#") && !$0.contains("overflow") }
     #expect(
-      others.joined(separator: "\n") == """
-        # TYPE http_client_active_requests gauge
-        # HELP http_client_active_requests Requests that have started and not ended.
+      samples.joined(separator: "\n") == """
         http_client_active_requests{\(target)} 0
-        # TYPE http_client_connections_opened counter
-        # HELP http_client_connections_opened Connections that HTTP client requests opened.
         http_client_connections_opened_total{client="payments",\(server)} 1
-        # TYPE http_client_network_round_trip_seconds histogram
-        # UNIT http_client_network_round_trip_seconds seconds
-        # HELP http_client_network_round_trip_seconds Least round trip of the connections of HTTP client requests, read at the end of a request.
         http_client_network_round_trip_seconds_bucket{client="payments",\(server),le="4.0"} 1
         http_client_network_round_trip_seconds_bucket{client="payments",\(server),le="+Inf"} 1
         http_client_network_round_trip_seconds_sum{client="payments",\(server)} 1
         http_client_network_round_trip_seconds_count{client="payments",\(server)} 1
-        # TYPE http_client_oldest_active_request_seconds gauge
-        # UNIT http_client_oldest_active_request_seconds seconds
-        # HELP http_client_oldest_active_request_seconds Age of the oldest request that has started and not ended, 0 without any.
         http_client_oldest_active_request_seconds{\(target)} 0
-        # TYPE http_client_redirects counter
-        # HELP http_client_redirects Redirects that HTTP client requests followed.
         http_client_redirects_total{\(target)} 1
-        # TYPE http_client_request_body_size_bytes histogram
-        # UNIT http_client_request_body_size_bytes bytes
-        # HELP http_client_request_body_size_bytes Size of HTTP client request bodies.
         http_client_request_body_size_bytes_bucket{\(ended),le="8.0"} 1 \(trace) 0 1795253400.123
         http_client_request_body_size_bytes_bucket{\(ended),le="+Inf"} 1
         http_client_request_body_size_bytes_sum{\(ended)} 0
         http_client_request_body_size_bytes_count{\(ended)} 1
-        # TYPE http_client_request_duration_seconds histogram
-        # UNIT http_client_request_duration_seconds seconds
-        # HELP http_client_request_duration_seconds Duration of HTTP client requests, from the start to the last byte of the body.
         http_client_request_duration_seconds_bucket{\(ended),le="2.0"} 1 \(trace) 0.012345 1795253400.123
         http_client_request_duration_seconds_bucket{\(ended),le="+Inf"} 1
         http_client_request_duration_seconds_sum{\(ended)} 0.012345
         http_client_request_duration_seconds_count{\(ended)} 1
-        # TYPE http_client_request_phase_duration_seconds histogram
-        # UNIT http_client_request_phase_duration_seconds seconds
-        # HELP http_client_request_phase_duration_seconds Duration of the phases of HTTP client requests, of the last leg after redirects.
         http_client_request_phase_duration_seconds_bucket{\(phase),le="3.0"} 1
         http_client_request_phase_duration_seconds_bucket{\(phase),le="+Inf"} 1
         http_client_request_phase_duration_seconds_sum{\(phase)} 0
         http_client_request_phase_duration_seconds_count{\(phase)} 1
-        # TYPE http_client_response_body_size_bytes histogram
-        # UNIT http_client_response_body_size_bytes bytes
-        # HELP http_client_response_body_size_bytes Size of HTTP client response bodies.
         http_client_response_body_size_bytes_bucket{\(ended),le="8.0"} 0
         http_client_response_body_size_bytes_bucket{\(ended),le="+Inf"} 1 \(trace) 512 1795253400.123
         http_client_response_body_size_bytes_sum{\(ended)} 512
         http_client_response_body_size_bytes_count{\(ended)} 1
-        # TYPE http_client_retransmitted_segments counter
-        # HELP http_client_retransmitted_segments TCP segments that were sent again on the connections of HTTP client requests.
         http_client_retransmitted_segments_total{client="payments",\(server)} 1
-        # TYPE http_client_time_to_first_byte_seconds histogram
-        # UNIT http_client_time_to_first_byte_seconds seconds
-        # HELP http_client_time_to_first_byte_seconds Time of HTTP client requests from the start to the head of the response.
         http_client_time_to_first_byte_seconds_bucket{\(ended),le="2.0"} 1 \(trace) 1 1795253400.123
         http_client_time_to_first_byte_seconds_bucket{\(ended),le="+Inf"} 1
         http_client_time_to_first_byte_seconds_sum{\(ended)} 1
         http_client_time_to_first_byte_seconds_count{\(ended)} 1
-        # TYPE session_tap_cancelled_requests counter
-        # HELP session_tap_cancelled_requests Requests that the app cancelled.
         session_tap_cancelled_requests_total{client="payments"} 0
-        # TYPE session_tap_ended_requests counter
-        # HELP session_tap_ended_requests Requests that have ended: with a response, with an error or by a cancel.
         session_tap_ended_requests_total{client="payments"} 1
-        # TYPE session_tap_oldest_unstarted_request_seconds gauge
-        # UNIT session_tap_oldest_unstarted_request_seconds seconds
-        # HELP session_tap_oldest_unstarted_request_seconds For how long the oldest of them has waited, 0 without any.
         session_tap_oldest_unstarted_request_seconds 0
-        # TYPE session_tap_queue_held_seconds gauge
-        # UNIT session_tap_queue_held_seconds seconds
-        # HELP session_tap_queue_held_seconds For how long the queue of all URLSessions has not run what was put on it, 0 while it does.
         session_tap_queue_held_seconds 0
-        # TYPE session_tap_refused_threads counter
-        # HELP session_tap_refused_threads Starts of a thread that the system refused, as at a limit of tasks. Each is tried again.
         session_tap_refused_threads_total 0
-        # TYPE session_tap_started_requests counter
-        # HELP session_tap_started_requests Requests that have started.
         session_tap_started_requests_total{client="payments"} 1
-        # TYPE session_tap_unfinished_requests gauge
-        # HELP session_tap_unfinished_requests Requests that were active when the tap was shut down, 0 before.
         session_tap_unfinished_requests 0
-        # TYPE session_tap_unstarted_requests gauge
-        # HELP session_tap_unstarted_requests Requests that URLSession has taken and not started: something holds the queue of all sessions.
         session_tap_unstarted_requests 0
-        # EOF
         """)
+    let limited = known.map(\.name).filter { $0.hasPrefix("http_client") || $0.hasSuffix("_requests_total") }
+    let overflow = lines.filter { !$0.hasPrefix("#") && $0.contains("overflow") }
+    #expect(overflow == limited.map { #"session_tap_series_overflow_total{metric="\#($0)"} 0"# })
   }
 
   @Test func `a request is active from its start to its end, and what is unknown of it has no series`() throws

@@ -35,23 +35,15 @@ import TestSupport
     #expect(Self.templates.template(forURL: url) == template)
   }
 
-  @Test func `no templates fit nothing`() {
-    #expect(PathTemplates().isEmpty)
-    #expect(PathTemplates([]).template(for: "/") == nil)
-    #expect(!PathTemplates(["/*"]).isEmpty && !PathTemplates(["/"]).isEmpty)
-  }
-
-  @Test func `the root has no segment that a star could stand for`() {
-    #expect((["/*"] as PathTemplates).template(for: "/") == nil)
-  }
-
-  @Test func `a segment with one brace is no parameter`() {
-    #expect((["/u/{id", "/u/id}"] as PathTemplates).template(for: "/u/1") == nil)
-  }
-
-  @Test func `of two that fit the same paths the first counts`() {
-    #expect((["/u/{a}", "/u/{b}"] as PathTemplates).template(for: "/u/1") == "/u/{a}")
-    #expect((["/u/{a}/*", "/u/{b}/*"] as PathTemplates).template(for: "/u/1/x") == "/u/{a}/*")
+  @Test func `what fits nothing, and of two that fit the same paths the first`() {
+    let rows: [(PathTemplates, path: String, found: String?)] = [
+      ([], "/", nil),
+      // The root has no segment that a star could stand for, and one brace makes no parameter.
+      (["/*"], "/", nil), (["/u/{id", "/u/id}"], "/u/1", nil), (["/u/{a}", "/u/{b}"], "/u/1", "/u/{a}"),
+      (["/u/{a}/*", "/u/{b}/*"], "/u/1/x", "/u/{a}/*"),
+    ]
+    #expect(rows.map { $0.0.template(for: $0.path) } == rows.map(\.found))
+    #expect([PathTemplates(), ["/*"], ["/"]].map(\.isEmpty) == [true, false, false])
   }
 
   @Test(arguments: [
