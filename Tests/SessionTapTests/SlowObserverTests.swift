@@ -4,20 +4,17 @@ import TestSupport
 /// Observers of the app's own, and destinations of the log, that take their time: neither a request nor a
 /// scrape waits for them.
 @Suite(.needs(.thread)) struct SlowObserverTests {
+  /// What observers have heard.
+  private let heard = Watched((started: 0, ended: 0, inbound: 0))
+
   /// Does something at each end of a request, of both directions, and counts.
-  private final class Observer: RequestObserver {
-    let heard = Mutex((started: 0, ended: 0, inbound: 0))
-    private let work: @Sendable () -> Void
-
-    init(_ work: @escaping @Sendable () -> Void) { self.work = work }
-
-    func requestStarted(_ request: RequestDescription) { heard.withLock { $0.started += 1 } }
-
-    func requestEnded(_ observation: RequestObservation) {
+  private func observer(_ work: @escaping @Sendable () -> Void) -> CallingObserver {
+    CallingObserver { [heard] _ in
+      heard.change { $0.started += 1 }
+    } ended: { [heard] observation in
       work()
-      heard.withLock { heard in
-        if observation.request.direction == .inbound { heard.inbound += 1 } else { heard.ended += 1 }
-      }
+      let isInbound = observation.request.direction == .inbound
+      heard.change { if isInbound { $0.inbound += 1 } else { $0.ended += 1 } }
     }
   }
 
@@ -34,7 +31,7 @@ import TestSupport
   }
 
   private static func tap(
-    _ observer: Observer? = nil, in registry: Registry = Registry(),
+    _ observer: CallingObserver? = nil, in registry: Registry = Registry(),
     _ change: (inout Tap.Configuration) -> Void = { _ in }
   ) throws -> Tap {
     let configuration = Tap.Configuration.test {
@@ -60,7 +57,7 @@ import TestSupport
   @Test func `an observer may scrape, in both directions`() async throws {
     let origin = try Origin { _ in [.response()] }
     let registry = Registry()
-    let observer = Observer { _ = registry.exposition() }
+    let observer = observer { _ = registry.exposition() }
     let tap = try Self.tap(observer, in: registry)
     let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
     try await withThrowingTaskGroup { group in
@@ -72,7 +69,7 @@ import TestSupport
       try await group.waitForAll()
     }
     await tap.shutdown()
-    #expect(observer.heard.withLock { $0 } == (40, 20, 20))
+    #expect(heard.state == (40, 20, 20))
     #expect(Self.value(Self.served, of: tap) == 20)
     #expect(Self.value("session_tap_ended_requests_total", of: tap) == 20)
     #expect(Self.value(Self.dropped, of: tap) == 0)
@@ -83,14 +80,14 @@ import TestSupport
     async throws
   {
     let hold = Hold()
-    let observer = Observer { hold.wait() }
+    let observer = observer { hold.wait() }
     let tap = try Self.tap(observer)
     Self.serve(1, by: tap)
     try await hold.isStuck.wait("the observer")
     Self.serve(99, by: tap)
     // On this thread: if it waited, the observer would never go on.
     #expect(Self.value(Self.served, of: tap) == 100 && Self.value(Self.dropped, of: tap) == 0)
-    #expect(observer.heard.withLock { $0.inbound } == 0)
+    #expect(heard.state.inbound == 0)
     let made = Extent.of(8_000, extensive: 20_000)
     await withDiscardingTaskGroup { for _ in 0..<8 { $0.addTask { Self.serve(made / 8, by: tap) } } }
     #expect(Self.value(Self.served, of: tap) == made + 100)
@@ -99,13 +96,13 @@ import TestSupport
     #expect(dropped == 2 * (made + 99) - 4_096)
     hold.mayGoOn.open()
     await tap.shutdown()
-    #expect(observer.heard.withLock { $0.started + $0.inbound } + dropped == 2 * (made + 100))
+    #expect(heard.state.started + heard.state.inbound + dropped == 2 * (made + 100))
   }
 
   @Test func `an observer that never returns does not keep a shutdown beyond its deadline`() async throws {
     let hold = Hold()
     defer { hold.mayGoOn.open() }
-    let tap = try Self.tap(Observer { hold.wait() }) { $0.shutdownTimeout = .milliseconds(50) }
+    let tap = try Self.tap(observer { hold.wait() }) { $0.shutdownTimeout = .milliseconds(50) }
     Self.serve(1, by: tap)
     try await hold.isStuck.wait("the observer")
     await tap.shutdown()
@@ -116,7 +113,7 @@ import TestSupport
     let folder = try TemporaryFolder()
     let tap = Mutex<Tap?>(nil)
     let isDown = Gate()
-    let observer = Observer {
+    let observer = observer {
       let running = tap.withLock { $0 }
       running?.log(.info, "from the observer")
       Task {
@@ -136,8 +133,11 @@ import TestSupport
 
   @Test func `an observer does not wait for a sink that is stuck`() async throws {
     let (sink, hasHeard) = (Hold(), Gate())
-    let ends = Atomic(0)
-    let observer = Observer { if ends.wrappingAdd(1, ordering: .relaxed).newValue == 2 { hasHeard.open() } }
+    let ends = Watched(0)
+    let observer = observer {
+      ends.change { $0 += 1 }
+      if ends.state == 2 { hasHeard.open() }
+    }
     let tap = try Self.tap(observer) { $0.log = .custom(sink) }
     Self.serve(1, by: tap)
     try await sink.isStuck.wait("the sink")

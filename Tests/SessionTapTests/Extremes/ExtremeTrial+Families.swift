@@ -12,12 +12,12 @@ extension ExtremeTrial {
   static var families: [Self] {
     /// A text as a name and as a part of it; then as all the rest.
     func register(
-      _ function: String, _ name: @escaping @Sendable (Registry, String) throws -> Void,
-      _ others: @escaping @Sendable (Registry, String) throws -> Void
+      _ function: String, _ name: String,
+      _ register: @escaping @Sendable (Registry, _ name: String, _ rest: String) throws -> Void
     ) -> [Self] {
       use("Registry.\(function)") { run, text in
-        for text in [text, "\(text)_total", "a_\(text)_total"] { try? name(run.registry, text) }
-        try others(run.registry, text)
+        for name in [text, "\(text)_total", "a_\(text)_total"] { try? register(run.registry, name, "") }
+        try register(run.registry, name, text)
       }
     }
     let keyed = ExtremeLabels.self
@@ -33,33 +33,36 @@ extension ExtremeTrial {
       try? run.registry.histogram("job_seconds", help: "Jobs.", labels: labels).record(1)
       try run.registry.gauge("jobs", help: "Jobs.", labels: labels).set(1)
     }
-      + register(
-        "counter(_:help:unit:labels:", { _ = try $0.counter($1, help: "Jobs.") },
-        { try $0.counter("a_total", help: $1, unit: $1.isEmpty ? $1 : nil, labels: ["k": $1]).increment() })
-      + register(
-        "counter(legacyName", { _ = try $0.counter(legacyName: $1, help: "Jobs.") },
-        { try $0.counter(legacyName: "a", help: $1, labels: ["k": $1]).increment() })
-      + register(
-        "counter(_:help:unit:labels:value:)", { try $0.counter($1, help: "Jobs.") { 1 } },
-        { try $0.counter("jobs_total", help: $1, labels: ["kind": $1]) { .nan } })
-      + register(
-        "counter(_:help:unit:by:", { _ = try $0.counter($1, help: "Jobs.", by: keyed) },
-        { try $0.counter("jobs_total", help: $1, by: keyed)[ExtremeLabels(value: $1)].increment() })
-      + register(
-        "gauge(_:help:unit:labels:", { _ = try $0.gauge($1, help: "Jobs.") },
-        { try $0.gauge("jobs", help: "Jobs.", unit: $1, labels: ["kind": $1]).set(1) })
-      + register(
-        "gauge(_:help:unit:labels:value:)", { try $0.gauge($1, help: "Jobs.") { 1 } },
-        { try $0.gauge("jobs", help: $1, labels: ["kind": $1]) { .infinity } })
-      + register(
-        "gauge(_:help:unit:by:", { _ = try $0.gauge($1, help: "Jobs.", by: keyed) },
-        { try $0.gauge("jobs", help: $1, by: keyed)[ExtremeLabels(value: $1)].set(1) })
-      + register(
-        "histogram(_:help:unit:buckets:labels:", { _ = try $0.histogram($1, help: "Jobs.") },
-        { try $0.histogram("job_seconds", help: $1, labels: ["kind": $1]).record(1) })
-      + register(
-        "histogram(_:help:unit:buckets:by:", { _ = try $0.histogram($1, help: "Jobs.", by: keyed) },
-        { try $0.histogram("job_seconds", help: $1, by: keyed)[ExtremeLabels(value: $1)].record(1) })
+      + register("counter(_:help:unit:labels:", "a_total") {
+        try $0.counter($1, help: $2, labels: ["k": $2]).increment()
+      }
+      + register("counter(_:help:unit:labels:", "jobs_total") {
+        try $0.counter($1, help: "", unit: $2 == "" ? nil : $2).increment()
+      }
+      + register("counter(legacyName", "a") {
+        try $0.counter(legacyName: $1, help: $2, labels: ["k": $2]).increment()
+      }
+      + register("counter(_:help:unit:labels:value:)", "jobs_total") {
+        try $0.counter($1, help: $2, labels: ["kind": $2]) { .nan }
+      }
+      + register("counter(_:help:unit:by:", "jobs_total") {
+        try $0.counter($1, help: $2, by: keyed)[ExtremeLabels(value: $2)].increment()
+      }
+      + register("gauge(_:help:unit:labels:", "jobs") {
+        try $0.gauge($1, help: "", unit: $2 == "" ? nil : $2, labels: ["kind": $2]).set(1)
+      }
+      + register("gauge(_:help:unit:labels:value:)", "jobs") {
+        try $0.gauge($1, help: $2, labels: ["kind": $2]) { .infinity }
+      }
+      + register("gauge(_:help:unit:by:", "jobs") {
+        try $0.gauge($1, help: $2, by: keyed)[ExtremeLabels(value: $2)].set(1)
+      }
+      + register("histogram(_:help:unit:buckets:labels:", "job_seconds") {
+        try $0.histogram($1, help: $2, labels: ["kind": $2]).record(1)
+      }
+      + register("histogram(_:help:unit:buckets:by:", "job_seconds") {
+        try $0.histogram($1, help: $2, by: keyed)[ExtremeLabels(value: $2)].record(1)
+      }
       + use("Label.init") { run, name in
         try ExtremeLabels.$name.withValue(name) {
           try run.registry.counter("a_total", help: "", by: keyed)[ExtremeLabels(value: name)].increment()

@@ -14,10 +14,13 @@ extension ExtremeTrial {
       }
     }
     func buckets(
-      _ setting: String, _ make: @escaping @Sendable (Double, _ count: Int) -> [HistogramBuckets]
+      _ setting: String, _ step: Double,
+      _ make: @escaping @Sendable (_ first: Double, _ step: Double, _ count: Int) -> HistogramBuckets
     ) -> [Self] {
-      use(setting) { run, value in
-        for count in Int.extremes { for some in make(value, count.value) { try record(in: some, run) } }
+      use(setting) { (run, value: Double) in
+        for (first, step) in [(value, value), (0, value), (1, value), (value, step)] {
+          for count in Int.extremes.map(\.value) + [10] { try record(in: make(first, step, count), run) }
+        }
       }
     }
     let single: NamedValues<[Double]> = Double.extremes.map { ("an element: \($0.name)", [$0.value]) }
@@ -35,21 +38,8 @@ extension ExtremeTrial {
       $0.bodySizeBuckets = HistogramBuckets($1)
     }
       + use("HistogramBuckets.init(_:)", at: lists) { try record(in: HistogramBuckets($1), $0) }
-      + buckets("HistogramBuckets.exponential") { value, count in
-        [
-          .exponential(from: value, factor: value, count: count),
-          .exponential(from: 1, factor: value, count: count),
-          .exponential(from: value, factor: 2, count: count), .exponential(from: value, factor: 2, count: 10),
-          .exponential(from: 1, factor: value, count: 10),
-        ]
-      }
-      + buckets("HistogramBuckets.linear") { value, count in
-        [
-          .linear(from: value, width: value, count: count), .linear(from: 0, width: value, count: count),
-          .linear(from: value, width: 1, count: count), .linear(from: value, width: 1, count: 10),
-          .linear(from: 1, width: value, count: 10),
-        ]
-      }
+      + buckets("HistogramBuckets.exponential", 2) { .exponential(from: $0, factor: $1, count: $2) }
+      + buckets("HistogramBuckets.linear", 1) { .linear(from: $0, width: $1, count: $2) }
       + change("SeriesConfiguration.limit", at: Int.extremes) { $0.series.limit = $1 }
       + use("SeriesConfiguration.limit") { run, limit in
         for expiry in Duration?.extremes {

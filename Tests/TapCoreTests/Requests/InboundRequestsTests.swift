@@ -57,7 +57,7 @@ import TestSupport
         session_tap_inbound_ended_requests_total 1
         session_tap_inbound_started_requests_total 1
         """)
-    #expect(!registry.lines.contains { $0.contains("http_client_") || $0.contains("session_tap_started") })
+    #expect(!registry.lines.contains { $0.hasPrefix("http_client_") || $0.hasPrefix("session_tap_started") })
     let overflow = #"session_tap_series_overflow_total{metric="http_server_"#
     #expect(registry.lines.count { $0.hasPrefix(overflow) && $0.hasSuffix(" 0") } == 5)
   }
