@@ -82,7 +82,7 @@ extension ExtremeTrial {
         ] {
           try await $0.request($0.session(), context: TapRequestContext(traceContext: trace))
         }
-      }  // A challenge that is not answered, for it is the time until it is reported.
+      }
       + start("RequestConfiguration.waitingExemptions", at: [String].extremes) {
         $0.configuration.outbound.waitingExemptions = Set($1)
       }  // A challenge that is not answered, for it is the time until it is reported.

@@ -65,7 +65,7 @@ import TestSupport
         known.stopTracing()
         #expect(TraceContext.next() == second)
         do {
-          let newest = try recorder(Tracer(trace: first), rate: 0.5)
+          let newest = try recorder(Self.tracer(first), rate: 0.5)
           #expect(TraceContext.next() == first && NewestTracing.samplingRate == 0.5)
           withExtendedLifetime(newest) {}
         }

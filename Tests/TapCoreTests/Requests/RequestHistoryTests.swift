@@ -161,7 +161,7 @@ struct RequestHistoryTests {
       }
     }
     let window = try window(&store, at: after(12))
-    #expect(window.covered < 6 * Self.slot && window.covered > 4 * Self.slot)
+    #expect((4 * Self.slot...6 * Self.slot).contains(window.covered))
     #expect(window.slots.first?.begin.nanoseconds == after(12).nanoseconds - window.covered)
     #expect(count(window) == 400 * UInt32(window.slots.count))
     let bytes = window.slots.flatMap(\.additions).reduce(0) { $0 + $1.labels.count + 4 * $1.counts.count }

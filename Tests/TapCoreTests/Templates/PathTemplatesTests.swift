@@ -6,8 +6,8 @@ import TestSupport
     "/files/public", "/a/{x}/c", "/a/b/{y}", "/a/b/*", "no-slash/{x}", "/trailing/",
   ]
 
-  @Test(
-    arguments: [
+  @Test func `the template that is literal from the left wins`() {
+    let rows: [(path: String, template: String?)] = [
       ("/", "/"), ("", "/"), ("/users", "/users"), ("/users/", nil), ("/users/42", "/users/{id}"),
       ("/users/me", "/users/me"), ("/users/42/posts", "/users/{id}/posts"),
       ("/users/me/posts", "/users/{id}/posts"), ("/users/42/posts/7", "/users/{id}/posts/{post}"),
@@ -19,20 +19,16 @@ import TestSupport
       ("//", nil), ("/ü", nil), ("/users/\u{0}", "/users/{id}"),
       // An empty segment is one for a star, and none for a parameter.
       ("/files/", "/files/*"), ("/files/public/", "/files/*"),
-    ] as [(String, String?)])
-  func `the template that is literal from the left wins`(path: String, template: String?) {
-    #expect(Self.templates.template(for: path) == template)
-  }
-
-  @Test(
-    arguments: [
+    ]
+    #expect(rows.map { Self.templates.template(for: $0.path) } == rows.map(\.template))
+    // The path is taken out of a URL.
+    let urls: [(url: String, template: String?)] = [
       ("http://host/users/42?x=/users/me#f", "/users/{id}"), ("http://host", "/"), ("http://host?q", "/"),
       ("https://u:p@host:8443/users", "/users"), ("http://host/users#/42", "/users"), ("nonsense", nil),
       ("", "/"), (":", nil), ("a:/", nil), ("http://[::1]:80/users/1", "/users/{id}"),
       ("http://host:99999/users/1", "/users/{id}"),
-    ] as [(String, String?)])
-  func `the path is taken out of a URL`(url: String, template: String?) {
-    #expect(Self.templates.template(forURL: url) == template)
+    ]
+    #expect(urls.map { Self.templates.template(forURL: $0.url) } == urls.map(\.template))
   }
 
   @Test func `what fits nothing, and of two that fit the same paths the first`() {

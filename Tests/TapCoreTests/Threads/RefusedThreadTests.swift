@@ -102,36 +102,30 @@ import TestSupport
       let ran = EventQueue<String>()
       refuse_threads(-1)
       for _ in 0..<8 where (try? BackgroundThread.start {}) != nil { exit(1) }
-      // Nothing is kept of what never runs.
-      weak var released: Gate?
-      do {
+      struct Reference { weak var gate: Gate? }
+      func start(_ start: (Gate) -> Void) -> Reference {
         let gate = Gate()
-        released = gate
-        if (try? BackgroundThread.start { gate.open() }) != nil { exit(1) }
+        start(gate)
+        return Reference(gate: gate)
       }
-      if released != nil { exit(3) }
+      // Nothing is kept of what never runs.
+      let refused = start { gate in if (try? BackgroundThread.start { gate.open() }) != nil { exit(1) } }
+      if refused.gate != nil { exit(3) }
       if BackgroundThread.startNowOrLater({ ran.send("postponed") }) { exit(2) }
       let result = await BackgroundThread.run { "on this thread" }
       #expect(result == "on this thread")
       #expect(registry.value(of: "session_tap_refused_threads_total") == 11)
       // At most 64 are kept.
-      struct Reference { weak var gate: Gate? }
-      func postpone() -> Reference {
-        let gate = Gate()
-        BackgroundThread.startNowOrLater {
-          gate.open()
-          ran.send("postponed")
+      let postponed = (0..<63).map { _ in
+        start { gate in
+          BackgroundThread.startNowOrLater {
+            gate.open()
+            ran.send("postponed")
+          }
         }
-        return Reference(gate: gate)
       }
-      let postponed = (0..<63).map { _ in postpone() }
-      weak var beyond: Gate?
-      do {
-        let gate = Gate()
-        beyond = gate
-        BackgroundThread.startNowOrLater { gate.open() }
-      }
-      if beyond != nil { exit(4) }
+      let beyond = start { gate in BackgroundThread.startNowOrLater { gate.open() } }
+      if beyond.gate != nil { exit(4) }
       refuse_threads(0)
       try BackgroundThread.start {}
       for _ in 0..<64 { #expect(try await ran.next(seconds: 60, "a postponed body") == "postponed") }
