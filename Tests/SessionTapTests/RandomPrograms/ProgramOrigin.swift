@@ -7,9 +7,7 @@ final class ProgramOrigin: Sendable {
     let release = Gate()
   }
 
-  private final class Holds: Sendable { let byRequest = Mutex<[ProgramName: Hold]>([:]) }
-
-  private let holds = Holds()
+  private let holds = Watched<[ProgramName: Hold]>([:])
   private let origin: Origin
   private let closed: ClosedPort
 
@@ -17,7 +15,7 @@ final class ProgramOrigin: Sendable {
     closed = try ClosedPort()
     origin = try Origin(keepsRequests: false) { [holds] request in
       let name = request.path.split(separator: "/").first.map { String($0) } ?? ""
-      let hold = holds.byRequest.withLock { $0[name] }
+      let hold = holds.state[name]
       return hold.map { Self.steps(for: request, hold: $0) } ?? RandomRequest.steps(for: request)
     }
   }
@@ -33,12 +31,12 @@ final class ProgramOrigin: Sendable {
 
   func hold(_ request: ProgramName) -> Hold {
     let hold = Hold()
-    holds.byRequest.withLock { $0[request] = hold }
+    holds.change { $0[request] = hold }
     return hold
   }
 
   func stop() {
-    for hold in holds.byRequest.withLock({ $0 }).values { hold.release.open() }
+    for hold in holds.state.values { hold.release.open() }
     origin.stop()
   }
 

@@ -1,17 +1,10 @@
 import SessionTap
 import TestSupport
 
-struct TapReading: Equatable {
+struct TapReading {
   struct Line: Hashable {
     let request: ProgramName
     let client: String
-  }
-
-  private struct Fields: Decodable {
-    let event: String
-    let url: String?
-    let client: String?
-    private enum CodingKeys: String, CodingKey { case event, client = "client.name", url = "url.full" }
   }
 
   let exposition: String
@@ -20,15 +13,15 @@ struct TapReading: Equatable {
 
   init(_ tap: Tap) throws {
     exposition = tap.registry.text
-    var lines: [Line: Int] = [:]
-    let recent = tap.requestLog?.recent(LogQuery(limit: .max)) ?? []
-    for line in recent.split(separator: UInt8(ascii: "\n")) {
-      let fields = try JSONDecoder().decode(Fields.self, from: Data(line))
-      guard fields.event == "http.client.request" else { continue }
-      let name = fields.url?.split(separator: "/").first { $0.wholeMatch(of: /r[0-9]+/) != nil }
-      lines[Line(request: name.map { String($0) } ?? "?", client: fields.client ?? "?"), default: 0] += 1
+    let text = String(decoding: tap.requestLog?.recent(LogQuery(limit: .max)) ?? [], as: UTF8.self)
+    let ends = try text.split(separator: "\n").map { try jsonObject($0) }.filter {
+      $0["event"] as? String == "http.client.request"
     }
-    self.lines = lines
+    lines = ends.reduce(into: [:]) { lines, end in
+      let parts = (end["url.full"] as? String)?.split(separator: "/") ?? []
+      let name = parts.first { $0.wholeMatch(of: /r[0-9]+/) != nil }.map { String($0) }
+      lines[Line(request: name ?? "?", client: end["client.name"] as? String ?? "?"), default: 0] += 1
+    }
   }
 }
 
@@ -82,7 +75,7 @@ extension ProgramModel {
   }
 }
 
-struct Books: Equatable {
+struct Books {
   let started: Double
   let ended: Double
   let cancelled: Double

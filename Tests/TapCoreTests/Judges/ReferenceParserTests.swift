@@ -41,6 +41,23 @@ import TestSupport
   }
 }
 
+@Suite(.enabled(if: Tool.isUsable("promtool"), "promtool is not installed")) struct PromtoolTests {
+  private func check(_ registry: Registry) async throws -> Tool.Result {
+    try await Tool("promtool").run(["check", "metrics"], input: registry.exposition().body)
+  }
+
+  @Test(arguments: 1...Extent.of(1, extensive: 3))
+  func `parses random registries, and has no advice about our own metrics`(seed: Int) async throws {
+    var random = try RandomRegistry(seed: seed)
+    random.recordSome()
+    let result = try await check(random.registry)
+    // 3 is for advice about names; 1 would be a parse error.
+    #expect(result.status == 0 || result.status == 3, "\(result.output)")
+    let own = try await check(.withOwnMetrics())
+    #expect(own.status == 0, "\(own.output)")
+  }
+}
+
 extension Registry {
   /// The metrics of a tap, with a request that has a trace and all else.
   static func withOwnMetrics() throws -> Registry {
