@@ -49,7 +49,11 @@ import TestSupport
     redaction.allowedPaths = []
     redaction.allowedRequestHeaders = ["ACCEPT", "accept", "X-Missing", "A-Missing"]
     redaction.allowedResponseHeaders = ["server", "SERVER", "Server"]
-    let twice = with(observation) { $0.responseHeaders["server"] = "y" }
+    let twice = with(observation) {
+      $0.responseHeaders["server"] = "y"
+      // As long as one that is allowed.
+      $0.request.headers["X-Secrets"] = "s3cret"
+    }
     let line = try line(redaction, of: twice)
     #expect(line.hasSuffix(#","http.request.header.accept":["a/b"],"http.response.header.server":["x"]}"#))
     #expect(!line.contains("s3cret"))

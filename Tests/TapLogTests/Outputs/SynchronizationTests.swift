@@ -21,6 +21,15 @@ import TestSupport
     #expect(log.output.maintain(now: before) == .never)
   }
 
+  @Test func `is done before a rotation, and due anew behind it`() throws {
+    let rotation = LogRotation(maximumSize: 1)
+    let log = try LogFolder(rotation: rotation, synchronizationInterval: .seconds(10))
+    try log.write("1")
+    let before = Instant.now
+    try log.write("2")
+    #expect(log.output.maintain(now: before) >= before.advanced(by: .seconds(10)))
+  }
+
   /// The kernel lets it be written to and refuses to synchronize it, so that each attempt is counted. It
   /// refuses the folder, too, which is no fault.
   private static let refusing = "/proc/self/comm"
@@ -54,10 +63,13 @@ import TestSupport
     }
   }
 
-  @Test func `leaves no descriptor of the folder behind`() async {
+  @Test func `leaves no descriptor behind, of the folder or of a file that was rotated`() async {
     await #expect(processExitsWith: .success) {
       let counts = try (0..<3).map { _ in
-        try LogFolder(synchronizationInterval: .seconds(1)).write("line")
+        let log = try LogFolder(
+          rotation: LogRotation(maximumSize: 1), synchronizationInterval: .seconds(1))
+        try log.write("1", "2", "3")
+        log.output.close()
         return try OpenDescriptors.count
       }
       #expect(Set(counts).count == 1)
