@@ -56,7 +56,7 @@ extension URLRequest {
     // As `setValue(_:forHTTPHeaderField:)` stores it, which on Linux takes as long as all of the tap's work:
     // it searches each character for line breaks (`httpHeaderValueIsValid`).
     headers["Traceparent"] = trace.traceparent
-    headers["Tracestate"] = trace.tracestate
+    if let state = trace.tracestate { headers["Tracestate"] = state }
     allHTTPHeaderFields = headers
     guard trace.span != nil else { return }
     var context = tapContext ?? TapRequestContext()

@@ -33,8 +33,12 @@ package struct Instant: Sendable, Hashable, Comparable {
 }
 
 extension Duration {
+  /// The attoseconds of up to 18 seconds, which need no division of 128 bits.
+  private var few: UInt64? { UInt64(exactly: attoseconds) }
+
   /// The duration in seconds, rounded to the nearest `Double`.
   package var seconds: Double {
+    if let few { return Double(few) / 1e18 }
     // `components` traps if the seconds need more than 64 bits, as those of a sum may.
     let (seconds, attoseconds) = min(max(self, .seconds(Int64.min)), .seconds(Int64.max)).components
     return Double(seconds) + Double(attoseconds) * 1e-18
@@ -42,9 +46,6 @@ extension Duration {
 
   /// Whole nanoseconds, as near as 64 bits allow: up to 292 years.
   package var nanoseconds: Int64 {
-    if self >= .nanoseconds(Int64.max) { return .max }
-    if self <= .nanoseconds(Int64.min) { return .min }
-    let (seconds, attoseconds) = components
-    return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    few.map { Int64($0 / 1_000_000_000) } ?? Int64(clamping: attoseconds / 1_000_000_000)
   }
 }

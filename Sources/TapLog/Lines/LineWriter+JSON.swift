@@ -15,8 +15,9 @@ extension LineWriter {
   }
 
   mutating func integer(_ value: UInt64) {
-    if value >= 10 { integer(value / 10) }
-    digits(value % 10, count: 1)
+    var (count, rest) = (1, value / 10)
+    while rest > 0 { (count, rest) = (count + 1, rest / 10) }
+    digits(value, count: count)
   }
 
   /// The shortest number that reads back as the same value (SE-0233's description). What JSON has no number
