@@ -6,13 +6,13 @@ extension Endpoint.Configuration {
   /// ``EndpointError``. Numbers have no maximum, because a limit reserves nothing.
   public struct Limits: Sendable {
     /// The bytes of a request's head: 414 if the request line exceeds them, else 431. 8 KiB.
-    public var headBytes = 8192
+    package var headBytes = 8192
     /// The header fields of a request: 431. 100.
-    public var headerCount = 100
+    package var headerCount = 100
     /// From the first byte of a head to its last: 408. 5 s.
     public var headTimeout = Duration.seconds(5)
     /// From the start of the connection, or the last answer, to the next request. 75 s.
-    public var idleTimeout = Duration.seconds(75)
+    package var idleTimeout = Duration.seconds(75)
     /// From a request to its answer: 503. 60 s.
     public var answerTimeout = Duration.seconds(60)
     /// The time for a client to receive each 64 KiB of an answer, and the rest at its end. 10 s.

@@ -11,7 +11,7 @@ extension RequestLog {
     public var clientSampling: [String: LogSampling] = [:]
     /// The maximum bytes of `url.full` and `url.path`, after redaction. A longer one ends in `…`. At most
     /// 8,192.
-    public var urlLengthLimit = 2_048
+    package var urlLengthLimit = 2_048
     /// Fields that every line has, such as `service.name`: at most 64, with keys of at most 256 bytes. More
     /// or longer ones are an error at the start, and so is a key that the log uses itself. Text is cut at
     /// 1,024 bytes. A request's own field with the same key takes precedence.
@@ -22,7 +22,7 @@ extension RequestLog {
     /// The maximum number of lines in the queue: 16,384 by default, at least 1. A line that finds the queue
     /// full is dropped and counted: no setting makes the caller wait. A tool that needs every line calls
     /// ``RequestLog/flush(within:)`` now and then.
-    public var queueLineLimit = 16_384
+    package var queueLineLimit = 16_384
     /// The permissions of a new log file, less the process's umask: `0o640`, because even a redacted log is
     /// not for all users. Only the nine lowest bits are used. The owner may always write, to reopen it.
     public var filePermissions = 0o640
@@ -36,7 +36,7 @@ extension RequestLog {
     public var recentLineLimit = 0
     /// The maximum bytes of these lines: 1 MiB by default, at least 32 KiB. Takes up to four times as much
     /// memory.
-    public var recentByteLimit = 1 << 20
+    package var recentByteLimit = 1 << 20
     /// Whether a normal exit of the process (`exit`, or the end of `main`) waits up to a second for them.
     public var flushesAtExit = true
     /// Says nothing on standard error.

@@ -45,9 +45,9 @@ public struct RequestConfiguration: Sendable {
   public var durationBuckets: HistogramBuckets = .seconds
   /// The buckets of `http_client_request_phase_duration_seconds`, in seconds: from 0.5 ms to 10 s. Fewer than
   /// those of the duration, because a request has up to eight phases. Inbound requests have no phases.
-  public var phaseBuckets = HistogramBuckets([0.0005, 0.0025, 0.01, 0.05, 0.1, 0.25, 1, 2.5, 10])
+  package var phaseBuckets = HistogramBuckets([0.0005, 0.0025, 0.01, 0.05, 0.1, 0.25, 1, 2.5, 10])
   /// The buckets of `http_client_network_round_trip_seconds`, in seconds: from 0.1 ms to 1 s.
-  public var roundTripBuckets = HistogramBuckets([
+  package var roundTripBuckets = HistogramBuckets([
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1,
   ])
   /// The buckets of both body sizes, in bytes.

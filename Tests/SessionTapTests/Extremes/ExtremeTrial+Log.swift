@@ -23,8 +23,8 @@ extension ExtremeTrial {
       }
     }
     let options = each(
-      \.self, \.filePermissions, \.queueByteLimit, \.queueLineLimit, \.recentByteLimit,
-      \.recentLineLimit, \.synchronizationInterval, \.urlLengthLimit)
+      \.self, \.filePermissions, \.queueByteLimit, \.recentLineLimit,
+      \.synchronizationInterval)
     let redaction = each(\.redaction, \.allowedQueryKeys, \.allowedRequestHeaders, \.allowedResponseHeaders)
     return options + redaction + rotations + each(\.sampling, \.rate)
       + works("LogSampling.slow", at: Duration?.extremes) { $0.sampling = LogSampling(rate: 0, slow: $1) }
@@ -32,7 +32,7 @@ extension ExtremeTrial {
       + works("RequestLog.Configuration.clientSampling", at: [String].extremes) { configuration, names in
         for name in names { configuration.clientSampling[name] = LogSampling(rate: 0) }
       }
-      + works("RequestLog.Configuration.queueLineLimit", at: Int.extremes) {
+      + works("RequestLog.Configuration.queueByteLimit", at: Int.extremes) {
         ($0.queueLineLimit, $0.queueByteLimit, $0.recentLineLimit, $0.recentByteLimit) = ($1, $1, $1, $1)
       }
       + start("RequestLog.Configuration.fields", at: [String: FieldValue].extremes) { setup, fields in
@@ -40,7 +40,7 @@ extension ExtremeTrial {
         setup.refusal = isRefused ? .always : .never
         setup.configuration.logging.fields = fields
       }  // The text of a rule may be anything, too.
-      + works("RequestLog.Configuration.urlLengthLimit", at: String.extremes) { configuration, text in
+      + works("LogRedaction.allowedQueryKeys", at: String.extremes) { configuration, text in
         configuration.redaction.custom = { _, _ in text }
       }
       + start("RequestLog.Destination.file(_:)", at: String.extremes + [("a folder", ".")]) {

@@ -166,9 +166,8 @@ extension ExtremeTrial {
     let get = RunningExtreme.get("/healthz")
     let access = each(\.access, [get], \.bearerTokenFile, \.basicPasswordFile, \.openPaths, \.allowedHosts)
     let limits = each(
-      \.limits, [get] + requests, \.answerTimeout, \.headTimeout, \.idleTimeout, \.writeTimeout,
-      \.connections,
-      \.headBytes, \.headerCount, \.requestsInFlight, \.unsentBytes)
+      \.limits, [get] + requests, \.answerTimeout, \.headTimeout, \.writeTimeout,
+      \.connections, \.requestsInFlight, \.unsentBytes)
     let tcp = "tcp(host:port:)"
     return access + limits
       + listen(tcp, at: hosts, refusedAs: .addressNotAvailable) { .tcp(host: $0, port: 0) }
