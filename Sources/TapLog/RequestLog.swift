@@ -119,12 +119,15 @@ public final class RequestLog: RequestObserver, RequestConsumer {
       "session_tap.requests.unfinished", count, "requests more are unfinished than have a line of their own")
   }
 
-  package func queueIsHeld(_ unstarted: Int, for duration: Duration) {
+  package func queueIsHeld(_ held: HeldQueue, unstarted: Int) {
+    let reason =
+      held.lacksThreads
+      ? "Dispatch has no thread left for any queue, because blocks that do not return have all of them"
+      : "something holds the one queue of all sessions, such as a protocol class or a body stream that does "
+        + "not return, or a cancelled task that waits for a lock"
     warn(
-      "session_tap.queue.held", unstarted,
-      "no URLSession starts or ends a request: something holds the one queue of all sessions, such as a "
-        + "protocol class or a body stream that does not return, or a cancelled task that waits for a lock",
-      for: duration)
+      "session_tap.queue.held", unstarted, "no URLSession starts or ends a request: \(reason)",
+      for: held.duration)
   }
 
   /// A line of the tap's own about a number of requests.

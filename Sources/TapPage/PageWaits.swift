@@ -35,7 +35,8 @@ package final class PageWaits: Sendable {
       }
       return .object([
         ("limit_s", .object(zip(["made", "served"], waiting.limits.map { .time($0) }).map { $0 })),
-        ("held_s", .time(waiting.heldTime ?? .zero)), ("count", .number(waiting.count)),
+        ("held_s", .time(waiting.held?.duration ?? .zero)),
+        ("held_by", .text(waiting.held.map { $0.lacksThreads ? "threads" : "queue" })), ("count", .number(waiting.count)),
         ("unstarted", .number(waiting.unstartedCount)), ("oldest", .list(oldest)),
       ])
     }

@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 public import TapCore
 public import TapFoundation
@@ -106,10 +107,17 @@ public final class URLSessionTap: Sendable {
     install(in: session.configuration, client: name)
   }
 
-  /// Makes no requests; `getAllTasks` on it runs on the queue that all sessions share.
+  /// Makes no requests, and lists its tasks on the queue that all sessions share. It answers by a queue of
+  /// its own: that of a session without one is in Dispatch's pool, which the app can fill with blocks that
+  /// wait, while the sessions' queue has a thread beyond the pool.
   private static let askingSession = $isMakingOwnSession.withValue(true) {
-    URLSession(configuration: .ephemeral)
+    let answers = OperationQueue()
+    answers.underlyingQueue = comparedQueue
+    return URLSession(configuration: .ephemeral, delegate: nil, delegateQueue: answers)
   }
+
+  /// Runs unless Dispatch has no thread for any queue.
+  private static let comparedQueue = DispatchQueue(label: "session-tap.queue-probe")
 
   /// Watches the queue of all sessions by questions that run on it: a session lists its tasks there.
   ///
@@ -117,11 +125,14 @@ public final class URLSessionTap: Sendable {
   /// initialises OpenSSL, and exit(3) cleans OpenSSL up while other threads use it (openssl #17469): on a
   /// thread of the tap that could end the process with a fault.
   private func watchQueue() {
-    let session = Self.askingSession
+    let (session, compared) = (Self.askingSession, Self.comparedQueue)
     // Flush before OpenSSL's clean-up: in each moment that the process lives after it, a transfer may use
     // OpenSSL.
     ExitFlush.precedeEarlierFunctions()
-    recorder.watch(QueueProbe { answer in session.getAllTasks { _ in answer() } })
+    recorder.watch(
+      QueueProbe(compare: { answer in compared.async { answer() } }) { answer in
+        session.getAllTasks { _ in answer() }
+      })
   }
 
   /// Whether a session is made for a tap's own requests, which are never observed.

@@ -94,7 +94,7 @@ import TestSupport
       }
     }
     // The tap's own, too.
-    log.queueIsHeld(1, for: .seconds(6))
+    log.queueIsHeld(HeldQueue(duration: .seconds(6)), unstarted: 1)
     log.requestsAreUnfinished(1)
     #expect(log.shutdown())
     let kept = try sink.lines.map { line in

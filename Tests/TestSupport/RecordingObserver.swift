@@ -4,7 +4,7 @@ package final class RecordingObserver: RequestConsumer {
     (
       started: [RequestDescription](), ended: [RequestObservation](), waits: [RequestSnapshot](),
       unfinished: [RequestSnapshot](), moreUnfinished: 0,
-      heldQueues: [(unstarted: Int, duration: Duration)]()
+      heldQueues: [(held: HeldQueue, unstarted: Int)]()
     ))
 
   package init() {}
@@ -14,7 +14,7 @@ package final class RecordingObserver: RequestConsumer {
   package var waits: [RequestSnapshot] { state.state.waits }
   package var unfinished: [RequestSnapshot] { state.state.unfinished }
   package var moreUnfinished: Int { state.state.moreUnfinished }
-  package var heldQueues: [(unstarted: Int, duration: Duration)] { state.state.heldQueues }
+  package var heldQueues: [(held: HeldQueue, unstarted: Int)] { state.state.heldQueues }
 
   package func requestStarted(_ request: RequestDescription) { state.change { $0.started.append(request) } }
 
@@ -28,8 +28,8 @@ package final class RecordingObserver: RequestConsumer {
 
   package func requestsAreUnfinished(_ count: Int) { state.change { $0.moreUnfinished += count } }
 
-  package func queueIsHeld(_ unstarted: Int, for duration: Duration) {
-    state.change { $0.heldQueues.append((unstarted, duration)) }
+  package func queueIsHeld(_ held: HeldQueue, unstarted: Int) {
+    state.change { $0.heldQueues.append((held, unstarted)) }
   }
 
   package func waitForWaits(_ count: Int) async throws {

@@ -12,18 +12,15 @@ package struct ActiveRequestTable: Sendable {
     let start: Instant
     /// Where the begin was counted; `nil` of an unstarted request.
     var series: RequestSeries?
-    /// Its wait is not reported.
-    var isExempt = false
 
     var request: Request? { record.map { ($0, start) } }
   }
 
-  /// After how long a queue that does not run, or starts nothing, counts as held, if requests may wait that
-  /// long.
-  static let heldLimit = Duration.seconds(5)
-
   /// Nanoseconds, `nil` for no reports.
   private let limit: Int64?
+  /// The clients and the templates whose requests may take any time. A framework may know a request's route
+  /// only after its begin, so it is asked for when there is something to report.
+  private let exemptions: Set<String>
   /// How long before a report a request is looked at, in nanoseconds.
   private let preparation: Int64
   /// In the order of their starts, which is about that in which they come.
@@ -34,15 +31,16 @@ package struct ActiveRequestTable: Sendable {
 
   /// - Parameter limit: How long a request may be active before it is reported, 1 ms at least: then, and at
   ///   each doubling of that time.
-  init(limit: Duration?) {
+  init(limit: Duration?, exemptions: Set<String> = []) {
+    self.exemptions = exemptions
     self.limit = limit.map { max(1_000_000, $0.nanoseconds) }
     preparation = min(100_000_000, (self.limit ?? 0) / 2)
   }
 
   var isEmpty: Bool { entries.isEmpty }
 
-  mutating func begin(_ record: RequestRecord, at start: Instant, in series: RequestSeries, isExempt: Bool) {
-    insert(Entry(record: record, start: start, series: series, isExempt: isExempt))
+  mutating func begin(_ record: RequestRecord, at start: Instant, in series: RequestSeries) {
+    insert(Entry(record: record, start: start, series: series))
   }
 
   /// Adds a request that URLSession has taken and not started.
@@ -113,11 +111,16 @@ package struct ActiveRequestTable: Sendable {
       // One that has come to several times is reported once.
       let begin = min(end, firstIndex { $0.advanced(by: time) > last })
       due =
-        entries[begin..<max(begin, min(index, end))].filter { !$0.isExempt && $0.series != nil }
+        entries[begin..<max(begin, min(index, end))].filter { $0.series != nil && !isExempt($0) }
         .compactMap(\.request) + due
       if index == 0 || time.nanoseconds > .max / 2 { return (due, next) }
       (time, end) = (time * 2, begin)
     }
+  }
+
+  private func isExempt(_ entry: Entry) -> Bool {
+    guard !exemptions.isEmpty, let request = entry.record?.description else { return false }
+    return exemptions.contains(request.client) || request.urlTemplate.map(exemptions.contains) == true
   }
 
   /// Those that wait since an instant or an earlier one.
@@ -126,14 +129,14 @@ package struct ActiveRequestTable: Sendable {
   }
 
   /// Those that wait for longer than the limit. All unstarted ones do as soon as the oldest of them has
-  /// waited for ``heldLimit``.
+  /// waited for ``HeldQueue/limit``.
   func waiting(at now: Instant) -> (requests: [Request], unstartedCount: Int) {
     guard let limit else { return ([], 0) }
     func isOver(_ limit: Int64, _ start: Instant) -> Bool { now.nanoseconds &- start.nanoseconds >= limit }
     let unstarted = unstarted
-    let isHeld = unstarted.first.map { isOver(min(limit, Self.heldLimit.nanoseconds), $0.start) } ?? false
+    let isHeld = unstarted.first.map { isOver(HeldQueue.limit.nanoseconds, $0.start) } ?? false
     let waiting = entries.filter {
-      $0.series == nil ? isHeld : !$0.isExempt && isOver(limit, $0.start)
+      $0.series == nil ? isHeld : isOver(limit, $0.start) && !isExempt($0)
     }
     return (waiting.compactMap(\.request), isHeld ? unstarted.count : 0)
   }

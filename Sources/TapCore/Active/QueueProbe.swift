@@ -1,9 +1,24 @@
 import Synchronization
 
+/// A queue that has not run what was put on it.
+package struct HeldQueue: Sendable, Equatable {
+  package let duration: Duration
+  /// A queue of the probe's own does not run either: Dispatch has no thread left for any queue.
+  package let lacksThreads: Bool
+
+  package init(duration: Duration, lacksThreads: Bool = false) {
+    (self.duration, self.lacksThreads) = (duration, lacksThreads)
+  }
+
+  /// After how long a queue that does not run, or starts nothing, counts as held.
+  package static let limit = Duration.seconds(5)
+}
+
 /// Knows whether a queue runs: puts questions on it, and notes since when an answer is due.
 ///
 /// All URLSessions share one queue. The active requests do not show that it is held: `dataTask(with:)` and
-/// `resume()` wait for it themselves, so requests made meanwhile never reach a tap.
+/// `resume()` wait for it themselves, so requests made meanwhile never reach a tap. Each question is put on a
+/// queue that nobody can hold too: where that owes its answer as well, it is Dispatch that does not run.
 package final class QueueProbe: Sendable {
   /// The questions and answers, as a value.
   struct State: Sendable {
@@ -12,17 +27,20 @@ package final class QueueProbe: Sendable {
 
     /// When the question was put whose answer is due.
     private(set) var asked: Instant?
+    /// The other queue owes an answer.
+    private(set) var lacksThreads = false
     private var lastAsked: Instant?
     /// The queue was used since the last question.
     private var isUsed = false
     /// When a held queue is reported next.
     private var report = Instant.never
 
-    /// Returns whether to put a question now.
-    mutating func ask(at now: Instant) -> Bool {
-      guard asked == nil, now >= nextQuestion else { return false }
+    /// Returns whether to put a question now, and whether on the other queue too.
+    mutating func ask(at now: Instant) -> (Bool, comparison: Bool) {
+      guard asked == nil, now >= nextQuestion else { return (false, false) }
       (asked, lastAsked, isUsed, report) = (now, now, false, .never)
-      return true
+      defer { lacksThreads = true }
+      return (true, !lacksThreads)
     }
 
     private var nextQuestion: Instant {
@@ -31,46 +49,61 @@ package final class QueueProbe: Sendable {
 
     mutating func answer() { asked = nil }
 
+    /// The other queue has run.
+    mutating func compare() { lacksThreads = false }
+
+    /// For how long the queue has not run, if it owes an answer.
+    func held(at now: Instant) -> HeldQueue? {
+      asked.map { HeldQueue(duration: max(.zero, $0.duration(to: now)), lacksThreads: lacksThreads) }
+    }
+
     /// What one who reports has to do now, and when to come again.
     ///
-    /// - Parameters:
-    ///   - isUsed: Whether the queue was used since the last turn. After the last use there is one question.
-    ///   - limit: How long an answer may take before that is reported; at each doubling of that time again.
-    mutating func turn(isUsed: Bool, limit: Duration, at now: Instant) -> (
-      mustAsk: Bool, held: Duration?, next: Instant
+    /// - Parameter isUsed: Whether the queue was used since the last turn. After the last use there is one
+    ///   question.
+    mutating func turn(isUsed: Bool, at now: Instant) -> (
+      question: (Bool, comparison: Bool), held: HeldQueue?, next: Instant
     ) {
       if isUsed { self.isUsed = true }
-      let mustAsk = self.isUsed && ask(at: now)
-      guard let asked else { return (false, nil, self.isUsed ? nextQuestion : .never) }
-      if report == .never { report = asked.advanced(by: limit) }
-      if report > now { return (mustAsk, nil, report) }
-      let held = asked.duration(to: now)
-      report = now.advanced(by: max(held, .milliseconds(1)))
-      return (mustAsk, held, report)
+      let question = self.isUsed ? ask(at: now) : (false, false)
+      guard let asked else { return (question, nil, self.isUsed ? nextQuestion : .never) }
+      // At the limit, and at each doubling of that time.
+      if report == .never { report = asked.advanced(by: HeldQueue.limit) }
+      if report > now { return (question, nil, report) }
+      report = now.advanced(by: asked.duration(to: now))
+      return (question, held(at: now), report)
     }
   }
 
-  private let state = Mutex(State())
-  private let put: @Sendable (_ answer: @escaping @Sendable () -> Void) -> Void
+  package typealias Put = @Sendable (_ answer: @escaping @Sendable () -> Void) -> Void
 
-  /// - Parameter put: Puts a question on the queue, and does not wait for its answer.
-  package init(_ put: @escaping @Sendable (_ answer: @escaping @Sendable () -> Void) -> Void) {
-    self.put = put
+  private let state = Mutex(State())
+  private let put: Put
+  private let compare: Put
+
+  /// - Parameters:
+  ///   - compare: Puts a question on a queue that nobody holds. By default it is answered at once.
+  ///   - put: Puts a question on the queue, and does not wait for its answer.
+  package init(compare: @escaping Put = { $0() }, _ put: @escaping Put) {
+    (self.compare, self.put) = (compare, put)
   }
 
-  /// For how long the queue has not run what was put on it; 0 if it owes no answer. Puts a question for the
-  /// next call.
-  package func heldTime(at now: Instant = .now) -> Duration {
-    if state.withLock({ $0.ask(at: now) }) { put { self.answer() } }
-    return state.withLock { $0.asked }.map { max(.zero, $0.duration(to: now)) } ?? .zero
+  /// For how long the queue has not run what was put on it; `nil` if it owes no answer. Puts a question for
+  /// the next call.
+  package func held(at now: Instant = .now) -> HeldQueue? {
+    ask(state.withLock { $0.ask(at: now) })
+    return state.withLock { $0.held(at: now) }
   }
 
   /// For how long the queue has been held, if that is to be reported now, and when to call again.
-  func turn(isUsed: Bool, limit: Duration, at now: Instant) -> (held: Duration?, next: Instant) {
-    let turn = state.withLock { $0.turn(isUsed: isUsed, limit: limit, at: now) }
-    if turn.mustAsk { put { self.answer() } }
+  func turn(isUsed: Bool, at now: Instant) -> (held: HeldQueue?, next: Instant) {
+    let turn = state.withLock { $0.turn(isUsed: isUsed, at: now) }
+    ask(turn.question)
     return (turn.held, turn.next)
   }
 
-  private func answer() { state.withLock { $0.answer() } }
+  private func ask(_ question: (Bool, comparison: Bool)) {
+    if question.comparison { compare { self.state.withLock { $0.compare() } } }
+    if question.0 { put { self.state.withLock { $0.answer() } } }
+  }
 }

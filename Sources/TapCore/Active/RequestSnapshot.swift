@@ -2,6 +2,16 @@
 public enum RequestWait: String, Sendable, Hashable, CaseIterable {
   /// URLSession has taken the request and has not started it: something holds the queue of all sessions.
   case start
+  /// A free connection: other requests of the session have all that a host gets.
+  case queue
+  /// The address of the host.
+  case resolve
+  /// The connection, and a proxy's tunnel to the server.
+  case connect
+  /// The TLS handshake.
+  case tls
+  /// The server, which has not taken the whole body of the request.
+  case upload
   /// The response: its head has not come.
   case response
   /// The rest of the response.
@@ -12,6 +22,8 @@ public enum RequestWait: String, Sendable, Hashable, CaseIterable {
   case redirect
   /// The app's handler, which has not responded to an inbound request.
   case handler
+  /// A request that the app makes in the trace of an inbound one, to which it has not responded.
+  case request
   /// The caller of an inbound request, to which the response is being written.
   case client
 }
@@ -26,7 +38,7 @@ public struct RequestSnapshot: Sendable, Hashable {
   /// ``start`` on the monotonic clock. The same in all snapshots of a request that has begun.
   package let begin: Instant
   private let now: Instant
-  private let progress: RequestProgress
+  private var progress: RequestProgress
 
   /// - Parameter now: The moment of the snapshot.
   package init(
@@ -34,6 +46,13 @@ public struct RequestSnapshot: Sendable, Hashable {
     at now: Instant
   ) {
     (self.request, self.start, self.begin, self.progress, self.now) = (request, start, begin, progress, now)
+  }
+
+  /// The same, while the app makes requests in its trace.
+  func waitingForRequest() -> RequestSnapshot {
+    var other = self
+    other.progress.wait = .request
+    return other
   }
 
   /// The time since the start.
@@ -46,8 +65,11 @@ public struct RequestSnapshot: Sendable, Hashable {
   public var requestBodySize: Int64? { progress.requestBodySize }
   /// The bytes of the response's body that have come, or gone of an inbound request.
   public var responseBodySize: Int64? { progress.responseBodySize }
-  /// The time since something last passed in either direction.
-  public var idleTime: Duration? { progress.lastActivity.map { max(.zero, $0.duration(to: now)) } }
+  /// For how long nothing has passed in either direction, as far as that was seen: until the last look at the
+  /// request, two seconds ago at most. `nil` where nobody has seen it.
+  public var idleTime: Duration? {
+    progress.lastActivity.map { max(.zero, $0.duration(to: progress.seen ?? now)) }
+  }
 }
 
 extension RequestSnapshot: CustomStringConvertible {
@@ -66,8 +88,10 @@ package struct RequestProgress: Sendable, Hashable {
   package var statusCode: Int?
   package var requestBodySize: Int64?
   package var responseBodySize: Int64?
-  /// When something last passed in either direction.
+  /// When something last passed in either direction, or since when it was seen that nothing does.
   package var lastActivity: Instant?
+  /// When that was looked at: `nil` where all that passes is seen.
+  package var seen: Instant?
 
   package init(wait: RequestWait? = nil, statusCode: Int? = nil, lastActivity: Instant? = nil) {
     (self.wait, self.statusCode, self.lastActivity) = (wait, statusCode, lastActivity)

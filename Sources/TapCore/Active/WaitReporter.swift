@@ -14,6 +14,8 @@ final class WaitReporter: Sendable {
   private static let lookLimit = 1_000
   /// The most waiting requests that one report refreshes.
   private static let reportLimit = 100
+  /// The most active requests among which those are looked for that served ones wait for, the youngest.
+  private static let madeLimit = 10_000
 
   /// - Parameter lookTime: How long a question waits for the queue on which requests are looked at.
   init(
@@ -41,9 +43,9 @@ final class WaitReporter: Sendable {
   func waiting(atMost count: Int, at now: Instant) -> WaitingRequests {
     let waiting = metrics.map { $0.withLock { $0.active.waiting(at: now) } }
     let all = waiting.flatMap(\.requests)
-    let held = heldTime(at: now)
+    let held = held(at: now).flatMap { $0.duration >= HeldQueue.limit ? $0 : nil }
     return WaitingRequests(
-      limits: metrics.map(\.waitingLimit), heldTime: held >= ActiveRequestTable.heldLimit ? held : nil,
+      limits: metrics.map(\.waitingLimit), held: held,
       count: all.count, unstartedCount: waiting.reduce(0) { $0 + $1.unstartedCount },
       oldest: snapshots(of: all, atMost: count, at: now).requests)
   }
@@ -55,7 +57,17 @@ final class WaitReporter: Sendable {
     let oldest = requests.sorted { $0.start < $1.start }.prefix(max(0, limit))
     look(at: oldest)
     let now = max(instant, .now)
-    return (oldest.compactMap { $0.record.snapshot(since: $0.start, at: now) }, oldest.count)
+    let snapshots = oldest.compactMap { $0.record.snapshot(since: $0.start, at: now) }
+    let made = made(for: snapshots, at: now)
+    return (snapshots.map { made[$0].isEmpty ? $0 : $0.waitingForRequest() }, oldest.count)
+  }
+
+  /// The requests that the app makes for those that it has not responded to.
+  private func made(for served: [RequestSnapshot], at now: Instant) -> MadeRequests {
+    let served = served.filter { $0.wait == .handler }
+    guard !served.isEmpty, let metrics = metrics.first else { return MadeRequests() }
+    let active = metrics.withLock { $0.active.list(since: now) }
+    return MadeRequests(for: served, among: active.suffix(Self.madeLimit), at: now)
   }
 
   /// Waits for Foundation's queue, 0.1 s at most.
@@ -77,10 +89,8 @@ final class WaitReporter: Sendable {
   /// Has the queue of all URLSessions watched by a probe.
   func watch(_ probe: QueueProbe) { self.probe.withLock { $0 = probe } }
 
-  /// For how long that queue has not run what was put on it; 0 while it does, and if none is watched.
-  func heldTime(at now: Instant = .now) -> Duration {
-    probe.withLock { $0 }?.heldTime(at: now) ?? .zero
-  }
+  /// For how long that queue has not run what was put on it; `nil` while it does, and if none is watched.
+  func held(at now: Instant = .now) -> HeldQueue? { probe.withLock { $0 }?.held(at: now) }
 
   /// Reports what has waited for too long. Called by the drain.
   ///
@@ -91,22 +101,34 @@ final class WaitReporter: Sendable {
     for metrics in metrics {
       let reports = metrics.withLock { $0.active.takeReports(at: now) }
       earliest = min(earliest, reports.next)
-      for request in reports.soon.prefix(Self.reportLimit) { request.record.look {} }
-      for (record, start) in reports.due {
-        guard let request = record.snapshot(since: start, at: now) else { continue }
-        for consumer in consumers { consumer.requestWaits(request) }
+      let soon = reports.soon.prefix(Self.reportLimit)
+      for request in soon { request.record.look {} }
+      made(for: soon.compactMap { $0.record.snapshot(since: $0.start, at: now) }, at: now).look()
+      let due = reports.due.compactMap { $0.record.snapshot(since: $0.start, at: now) }
+      let made = made(for: due, at: now)
+      for request in due {
+        // A served request waits no longer than what it waits for.
+        if made[request].contains(where: isMoving) { continue }
+        let report = made[request].isEmpty ? request : request.waitingForRequest()
+        for consumer in consumers { consumer.requestWaits(report) }
         isUsed = true
       }
     }
     return min(earliest, reportHeldQueue(isUsed: isUsed, at: now))
   }
 
+  /// Whether something has passed within the limit of made requests, or may have.
+  private func isMoving(_ made: RequestSnapshot) -> Bool {
+    guard let limit = metrics.first?.waitingLimit else { return true }
+    return made.duration < limit || made.idleTime.map { $0 < limit } == true
+  }
+
   private func reportHeldQueue(isUsed: Bool, at now: Instant) -> Instant {
-    guard let limit = metrics.first?.waitingLimit, let probe = probe.withLock({ $0 }) else { return .never }
-    let (held, next) = probe.turn(isUsed: isUsed, limit: min(limit, ActiveRequestTable.heldLimit), at: now)
+    guard let probe = probe.withLock({ $0 }) else { return .never }
+    let (held, next) = probe.turn(isUsed: isUsed, at: now)
     if let held {
       let count = unstarted(at: now).count
-      for consumer in consumers { consumer.queueIsHeld(count, for: held) }
+      for consumer in consumers { consumer.queueIsHeld(held, unstarted: count) }
     }
     return next
   }
@@ -152,12 +174,41 @@ private final class Looks: Sendable {
   }
 }
 
+/// The active requests that the app makes in the traces of those that it serves.
+private struct MadeRequests {
+  private var records: [RequestRecord] = []
+  private var snapshots: [String: [RequestSnapshot]] = [:]
+
+  init() {}
+
+  init(
+    for served: [RequestSnapshot], among active: some Sequence<ActiveRequestTable.Request>, at now: Instant
+  ) {
+    let traces = Set(served.compactMap { $0.request.traceContext?.traceID })
+    for (record, start) in active {
+      guard let trace = record.description.traceContext?.traceID, traces.contains(trace),
+        let snapshot = record.snapshot(since: start, at: now)
+      else { continue }
+      records.append(record)
+      snapshots[trace, default: []].append(snapshot)
+    }
+  }
+
+  /// Those that have begun while this one was served.
+  subscript(served: RequestSnapshot) -> [RequestSnapshot] {
+    guard served.wait == .handler, let trace = served.request.traceContext?.traceID else { return [] }
+    return (snapshots[trace] ?? []).filter { $0.begin >= served.begin }
+  }
+
+  func look() { for record in records { record.look {} } }
+}
+
 /// The requests that wait for longer than the limits of their directions.
 package struct WaitingRequests: Sendable {
   /// Of the requests that the app makes, and of those that it serves.
   package let limits: [Duration?]
-  /// For how long the queue of all URLSessions has been held, `nil` unless it counts as held.
-  package let heldTime: Duration?
+  /// The queue of all URLSessions, if it counts as held.
+  package let held: HeldQueue?
   package let count: Int
   /// How many of them are unstarted: 0 unless the queue of all sessions counts as held.
   package let unstartedCount: Int

@@ -13,9 +13,10 @@ public struct RequestTimings: Sendable, Hashable {
     case queue
     /// Looking up the host's name.
     case resolve
-    /// Opening a TCP connection.
+    /// Opening a TCP connection. Through a tunnel of a proxy, all until the tunnel can be used: libcurl does
+    /// not tell when the proxy has opened it.
     case connect
-    /// The TLS handshake.
+    /// The TLS handshake. `nil` in a proxy's tunnel.
     case tls
     /// Sending the request's body, until its last byte. `nil` below 10 ms, which then belong to
     /// ``processing``.

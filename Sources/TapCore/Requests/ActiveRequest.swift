@@ -38,9 +38,12 @@ public final class ActiveRequest: Sendable {
   /// for its caller and not for the handler, and an outbound one for the rest of the response
   /// (``RequestSnapshot/wait``). The end needs no such call.
   ///
-  /// - Parameter statusCode: The status code of the response. Interim responses (RFC 9110, section 15.2) are
-  ///   none.
-  public func responseBegan(statusCode: Int) { record?.noteResponse(statusCode: statusCode) }
+  /// - Parameters:
+  ///   - statusCode: The status code of the response. Interim responses (RFC 9110, section 15.2) are none.
+  ///   - route: The template that the framework matched, if it is known by now.
+  public func responseBegan(statusCode: Int, route: String? = nil) {
+    record?.noteResponse(statusCode: statusCode, route: route)
+  }
 
   /// Ends the request when its response has been sent or received in full.
   ///

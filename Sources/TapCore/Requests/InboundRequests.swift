@@ -23,6 +23,7 @@ public struct InboundRequests: Sendable {
   ///     no query.
   ///   - scheme: `http` or `https` as the server knows it, in upper or lower case. Anything else is `_OTHER`;
   ///     `nil` omits it.
+  ///   - route: The template that the framework matched, such as `/users/{id}`, if it is known by now.
   ///   - traceparent: The header of this name. Without a valid one, a new trace begins. With it, `tracestate`
   ///     is read by `headers`.
   ///   - clientAddress: The caller's address, if the log may show it.
@@ -32,7 +33,7 @@ public struct InboundRequests: Sendable {
   ///     or a tracer reads.
   /// - Returns: The request. End it once; released without an end, it counts as cancelled.
   public func begin(
-    method: String, path: String, scheme: String? = nil, traceparent: String? = nil,
+    method: String, path: String, scheme: String? = nil, route: String? = nil, traceparent: String? = nil,
     clientAddress: String? = nil, fields: [String: FieldValue] = [:],
     headers: (String) -> String? = { _ in nil }
   ) -> ActiveRequest {
@@ -43,7 +44,7 @@ public struct InboundRequests: Sendable {
     return ActiveRequest(
       RequestDescription(
         direction: .inbound, client: "", method: method, url: path,
-        urlTemplate: recorder.inboundTemplates?.template(forURL: path), scheme: scheme,
+        urlTemplate: route ?? recorder.inboundTemplates?.template(forURL: path), scheme: scheme,
         clientAddress: clientAddress, traceContext: trace, fields: fields,
         headers: recorder.headers.request.values(headers), knownMethods: recorder.knownMethods),
       trace: trace, filter: recorder.inboundFilter, recorder: recorder)
@@ -58,23 +59,23 @@ extension InboundRequests {
   /// ends as a response of unknown status. If it throws a `CancellationError`, or any error in a cancelled
   /// task, the request ends as cancelled. Any other error ends it as failed, ``RequestErrorType/other``, with
   /// the name of the error's type in the log. If the framework writes the response after the middleware's
-  /// return, use ``begin(method:path:scheme:traceparent:clientAddress:fields:headers:)`` instead.
+  /// return, use ``begin(method:path:scheme:route:traceparent:clientAddress:fields:headers:)`` instead.
   ///
   /// The parameters up to `headers` are those of
-  /// ``begin(method:path:scheme:traceparent:clientAddress:fields:headers:)``.
+  /// ``begin(method:path:scheme:route:traceparent:clientAddress:fields:headers:)``.
   /// The operation runs on the actor `isolation`, by default the caller's.
   ///
   /// - Returns: The result of the operation. Its errors are rethrown.
   public func withRequest<Result>(
-    method: String, path: String, scheme: String? = nil, traceparent: String? = nil,
+    method: String, path: String, scheme: String? = nil, route: String? = nil, traceparent: String? = nil,
     clientAddress: String? = nil, fields: [String: FieldValue] = [:],
     headers: (String) -> String? = { _ in nil },
     isolation: isolated (any Actor)? = #isolation,
     _ operation: (ActiveRequest) async throws -> Result
   ) async rethrows -> Result {
     try await begin(
-      method: method, path: path, scheme: scheme, traceparent: traceparent, clientAddress: clientAddress,
-      fields: fields, headers: headers
+      method: method, path: path, scheme: scheme, route: route, traceparent: traceparent,
+      clientAddress: clientAddress, fields: fields, headers: headers
     ).run(isolation: isolation, operation)
   }
 }

@@ -55,8 +55,10 @@ public struct RequestConfiguration: Sendable {
   /// How long a request may be active before it is reported as waiting: then, and at each doubling of that
   /// time. 30 s by default, at least 1 ms; `nil` reports none.
   public var waitingLimit: Duration? = .seconds(30)
-  /// The clients and the path templates whose requests may take any time, such as long polls and event
-  /// streams: they are not reported as waiting. None by default.
+  /// The clients, the path templates and the routes whose requests may take any time, such as long polls and
+  /// event streams: they are not reported as waiting. None by default. A route counts from when it is known:
+  /// ``InboundRequests/begin(method:path:scheme:route:traceparent:clientAddress:fields:headers:)`` or
+  /// ``ActiveRequest/responseBegan(statusCode:route:)``.
   public var waitingExemptions: Set<String> = []
   /// The limit and the expiry of the series of each metric.
   public var series = SeriesConfiguration()

@@ -27,9 +27,8 @@ package protocol RequestConsumer: RequestObserver, AnyObject {
   func unfinishedRequestEnded(_ observation: RequestObservation)
   /// The number of further unfinished requests. Does nothing by default.
   func requestsAreUnfinished(_ count: Int)
-  /// The queue of all URLSessions has not run for this time, and so many requests are unstarted. Does nothing
-  /// by default.
-  func queueIsHeld(_ unstarted: Int, for duration: Duration)
+  /// The queue of all URLSessions has not run, and so many requests are unstarted. Does nothing by default.
+  func queueIsHeld(_ held: HeldQueue, unstarted: Int)
   /// All calls of a batch have been made. Does nothing by default.
   func batchEnded()
   /// Wakes a thread of its own that the system refused before. Does nothing by default.
@@ -41,7 +40,7 @@ extension RequestConsumer {
   package func requestIsUnfinished(_ request: RequestSnapshot) {}
   package func unfinishedRequestEnded(_ observation: RequestObservation) { requestEnded(observation) }
   package func requestsAreUnfinished(_ count: Int) {}
-  package func queueIsHeld(_ unstarted: Int, for duration: Duration) {}
+  package func queueIsHeld(_ held: HeldQueue, unstarted: Int) {}
   package func batchEnded() {}
   package func wakeIfRefused() {}
 }

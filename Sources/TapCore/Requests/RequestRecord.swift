@@ -43,7 +43,7 @@ package final class RequestRecord: Sendable {
 
   let recorder: RequestRecorder
   private let source: (any RequestProgressSource)?
-  /// The app calls ``ActiveRequest/responseBegan(statusCode:)`` when the response begins.
+  /// The app calls ``ActiveRequest/responseBegan(statusCode:route:)`` when the response begins.
   private let isToldByApp: Bool
   private let state: Mutex<State>
   /// What is known of the request: at first its description. Guarded by `state` until its end, and unchanged
@@ -113,11 +113,11 @@ package final class RequestRecord: Sendable {
   }
 
   /// Notes that the head of the response was received or sent.
-  func noteResponse(statusCode: Int) {
+  func noteResponse(statusCode: Int, route: String?) {
     state.withLock { state in
-      if case .active(let start, _) = state.stage {
-        state.stage = .active(start: start, statusCode: statusCode)
-      }
+      guard case .active(let start, _) = state.stage else { return }
+      state.stage = .active(start: start, statusCode: statusCode)
+      if let route { contents.observation.request.urlTemplate = route }
     }
   }
 

@@ -102,7 +102,7 @@ public final class RequestRecorder: Sendable {
       (
         "session_tap_queue_held_seconds",
         "For how long the queue of all URLSessions has not run what was put on it, 0 while it does.",
-        { reporter.heldTime().seconds }
+        { reporter.held()?.duration.seconds ?? 0 }
       ),
       (
         "session_tap_unstarted_requests",

@@ -8,7 +8,6 @@ import Synchronization
 package struct RequestStore: Sendable {
   private let direction: RequestDirection
   private let exemplars: ExemplarPolicy
-  private let waitingExemptions: Set<String>
   private var clients: RequestTable<RequestLabels.Client>
   private var targets: RequestTable<RequestLabels.Target>
   private var ends: RequestTable<EndKey>
@@ -45,8 +44,8 @@ package struct RequestStore: Sendable {
     exemplars: ExemplarPolicy, historyStart: Instant?
   ) {
     (self.direction, self.exemplars) = (direction, exemplars)
-    waitingExemptions = configuration.waitingExemptions
-    active = ActiveRequestTable(limit: configuration.waitingLimit)
+    active = ActiveRequestTable(
+      limit: configuration.waitingLimit, exemptions: configuration.waitingExemptions)
     let series = configuration.series
     history = historyStart.map { RequestHistory(bounds: columns.durationBounds, start: $0) }
     // The series of clients do not expire.
@@ -77,10 +76,7 @@ package struct RequestStore: Sendable {
     _ request: borrowing RequestDescription, at start: Instant, of record: RequestRecord
   ) -> RequestSeries {
     let series = begin(request)
-    let isExempt =
-      waitingExemptions.contains(request.client)
-      || request.urlTemplate.map(waitingExemptions.contains) == true
-    active.begin(record, at: start, in: series, isExempt: isExempt)
+    active.begin(record, at: start, in: series)
     return series
   }
 

@@ -12,6 +12,7 @@ extension ClientRelay {
     transfer.end = (error as? URLError)?.code == .cancelled ? .cancelled : .failed
     guard readUnlessDone(&transfer, of: loader, at: now, isLast: isLast) else { return false }
     transfer.discountRefusedRedirect()
+    if let challenged = progress.state.withLock({ $0.challengedTransfer }) { transfer = challenged }
     end(&transfer, of: loader.task, nil, error, at: now)
     return true
   }
@@ -51,7 +52,7 @@ extension ClientRelay {
   private func end(of task: URLSessionTask) {
     let error = task.state == .canceling ? URLError(.cancelled) : task.error
     let response = error == nil ? task.response as? HTTPURLResponse : nil
-    var transfer = TransferInfo()
+    var transfer = progress.state.withLock { $0.challengedTransfer } ?? TransferInfo()
     // Until the challenge is answered, the head that came last is that of the 401.
     if progress.state.withLock({ $0.phase == .challenged }) { transfer.relay.statusCode = 401 }
     end(&transfer, of: task, response, error, at: .now)
@@ -75,7 +76,7 @@ extension ClientRelay {
     }
     if hasStarted, !transfer.relay.isFromCache {
       context.curl?.read(loader, into: &transfer)
-      if transfer.isNative, Doubts.ofLibcurl.contains(server, at: now) { transfer.discardInfo() }
+      if transfer.isNative, Doubts.ofLibcurl.contains(progress.server, at: now) { transfer.discardInfo() }
     }
     return isFirst
   }
@@ -86,19 +87,15 @@ extension ClientRelay {
     if transfer.agrees(with: response) {
       Witness.libcurl.noteAgreement()
       // Without a response only the times were compared.
-      if response != nil, transfer.redirectCount == 0 { Doubts.ofLibcurl.noteAgreement(of: server) }
+      if response != nil, transfer.redirectCount == 0 { Doubts.ofLibcurl.noteAgreement(of: progress.server) }
       return
     }
     Witness.libcurl.noteContradiction()
+    let server = progress.server
     if transfer.redirectCount == 0, Doubts.ofLibcurl.noteContradiction(of: server, at: now) {
       report("libcurl's info of transfers from \(server) contradicts the responses: not used for ten minutes")
     }
     transfer.discardInfo()
-  }
-
-  private var server: String {
-    let request = requests.first?.record.description
-    return "\(request?.serverAddress ?? ""):\(request?.serverPort ?? 0)"
   }
 
   /// Tells the taps which info of libcurl or the kernel is not believed.
@@ -112,7 +109,7 @@ extension ClientRelay {
     _ error: (any Error)?, at now: Instant
   ) {
     transfer.hadFreeConnection = leave(at: now) && context.seesAllRequests
-    if transfer.isNative { complete(&transfer, task, response, at: now) }
+    if transfer.isNative, !transfer.isBeforeChallenge { complete(&transfer, task, response, at: now) }
     let phases = TransferPhases(of: transfer)
     let statusCode =
       transfer.finalStatusCode ?? response?.statusCode ?? transfer.relay.statusCode

@@ -22,8 +22,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     to original: any URLProtocolClient, _ asked: TaskRequest, in trace: TraceContext?, context: TapContext
   ) {
     (self.original, self.context, method) = (original, context, asked.text.method)
-    progress = TransferProgress(
-      method: method, isSecure: asked.text.url.hasPrefix("https:"), curl: context.curl)
+    progress = TransferProgress(of: asked.text, curl: context.curl)
     requests = context.observe(asked, in: trace, progress: progress)
   }
 
@@ -126,7 +125,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     if let task, response?.statusCode == 401, response?.value(forHTTPHeaderField: "WWW-Authenticate") != nil {
       // No end (RFC 9110, section 11.6.1): Foundation looks for credentials, and may serve the rest with
       // another loader.
-      progress.state.withLock { $0.phase = .challenged }
+      progress.state.withLock { [transfer] in $0.beginChallenge(after: transfer) }
       original.urlProtocolDidFinishLoading(sender)
       return watch(task)
     }

@@ -12,7 +12,7 @@ import TapFoundation
 /// A native loader gives the bytes of a body to its task's delegate directly, and reports neither head nor
 /// body of other tasks before the end. So libcurl is looked at before a question, on the one queue on which
 /// that is allowed (``CurlInfo/read(_:into:)``). While the app holds that queue, nothing is known: what a
-/// look has found counts for two seconds.
+/// look has found counts for two seconds (``TransferLook``).
 final class TransferProgress: RequestProgressSource {
   /// How far the loader has come.
   enum Phase: Sendable {
@@ -29,21 +29,23 @@ final class TransferProgress: RequestProgressSource {
     case done
   }
 
-  /// What libcurl said of a native loader's transfer, and when.
-  struct Look: Sendable {
-    let at: Instant
-    var found: RequestProgress
-
-    /// Nanoseconds.
-    func age(at now: Instant) -> Int64 { now.nanoseconds - at.nanoseconds }
-  }
-
   /// Of a native loader.
   struct Native: Sendable {
     /// Foundation's queue, on which libcurl may be looked at.
     let queue: DispatchQueue
-    var look: Look?
+    var look: TransferLook?
     var isLooking = false
+  }
+
+  /// A question for credentials. Apart from the state, since few requests have one.
+  final class Challenge: Sendable {
+    let transfer: TransferInfo
+
+    init(after transfer: TransferInfo) {
+      var transfer = transfer
+      transfer.isBeforeChallenge = true
+      self.transfer = transfer
+    }
   }
 
   struct State: Sendable {
@@ -53,6 +55,7 @@ final class TransferProgress: RequestProgressSource {
     /// When the loader was last started, or last reported something.
     var lastActivity: Instant?
     var native: Native?
+    private(set) var challenge: Challenge?
     /// Since when the transfer is among those that the context counts.
     var countedSince: Instant?
 
@@ -65,6 +68,7 @@ final class TransferProgress: RequestProgressSource {
       switch phase {
       case .made: start = now
       case .suspended:
+        challenge = nil
         relay.restart = max(1, elapsed(at: now))
         (relay.statusCode, relay.head) = (nil, nil)
         native?.look = nil
@@ -74,6 +78,15 @@ final class TransferProgress: RequestProgressSource {
       defer { phase = .loading }
       return phase == .made
     }
+
+    /// The response of a transfer asks for credentials.
+    mutating func beginChallenge(after transfer: TransferInfo) {
+      phase = .challenged
+      challenge = Challenge(after: transfer)
+    }
+
+    /// The transfer whose challenge nobody has answered.
+    var challengedTransfer: TransferInfo? { phase == .challenged ? challenge?.transfer : nil }
 
     mutating func suspend() { if phase == .loading || phase == .challenged { phase = .suspended } }
 
@@ -95,7 +108,7 @@ final class TransferProgress: RequestProgressSource {
     }
 
     func progress(at now: Instant) -> RequestProgress {
-      let look = native?.look.flatMap { $0.age(at: now) < 2_000_000_000 ? $0.found : nil }
+      let look = native?.look.flatMap { $0.age(at: now) < TransferLook.validity ? $0.found : nil }
       var progress = look ?? RequestProgress()
       progress.statusCode = relay.statusCode ?? progress.statusCode
       progress.wait = wait(look?.wait)
@@ -120,15 +133,18 @@ final class TransferProgress: RequestProgressSource {
   }
 
   let state: Mutex<State>
-  private let method: String
+  private let request: RequestText
   private let curl: CurlInfo?
   /// Set at the start and read in a look, both on Foundation's queue.
   private nonisolated(unsafe) weak var loader: URLProtocol?
 
-  init(method: String, isSecure: Bool, curl: CurlInfo?) {
-    (self.method, self.curl) = (method, curl)
-    state = Mutex(State(relay: TransferInfo.Relay(isSecure: isSecure)))
+  init(of request: RequestText, curl: CurlInfo?) {
+    (self.request, self.curl) = (request, curl)
+    state = Mutex(State(relay: TransferInfo.Relay(isSecure: request.url.hasPrefix("https:"))))
   }
+
+  /// The host and the port of the request: what libcurl says of some servers' transfers is doubted.
+  var server: String { "\(request.server?.host ?? ""):\(request.server?.port ?? 0)" }
 
   /// A native loader has started. On Foundation's queue.
   func follow(_ loader: URLProtocol, on queue: DispatchQueue?, countedSince start: Instant?) {
@@ -159,36 +175,49 @@ final class TransferProgress: RequestProgressSource {
     }
   }
 
-  private func look(at loader: URLProtocol, in state: State) -> Look? {
-    var transfer = TransferInfo()
-    curl?.read(loader, into: &transfer)
-    guard let curl, transfer.isNative else { return nil }
+  private func look(at loader: URLProtocol, in state: State) -> TransferLook? {
     let now = Instant.now
-    let isAsking = transfer.redirectCount > 0 && curl.foundation.isAskingForRedirect(loader)
+    var transfer = TransferInfo()
+    transfer.relay = state.relay
+    guard let curl, !Doubts.ofLibcurl.contains(server, at: now) else { return nil }
+    curl.read(loader, into: &transfer)
+    guard transfer.isNative else { return nil }
+    transfer.elapsed = state.elapsed(at: now)
+    let (task, activity) = (loader.task, curl.activity(of: loader))
+    let info = connection(of: transfer, at: now)
     let status = transfer.finalStatusCode
-    var found = RequestProgress(wait: isAsking ? .redirect : status == nil ? .response : .body)
-    found.statusCode = status
-    found.requestBodySize = transfer.requestBodySize(of: loader.task, method: method)
-    found.responseBodySize = transfer.receivedBytes
-    // libcurl keeps the times of a transfer's phases, from about the start on, or after a redirect or a
-    // suspension from later, and none of its last byte: its total goes on while nothing passes. So what has
-    // passed between two looks counts as of the second.
-    if transfer.redirectCount == 0, state.relay.restart == 0 {
-      let last = max(transfer.preTransfer, transfer.postTransfer ?? 0, transfer.startTransfer)
-      found.lastActivity = min(now, state.start.advanced(by: .nanoseconds(last)))
-    }
-    if let before = state.native?.look?.found {
-      found.lastActivity =
-        found.hasSame(as: before) ? [before.lastActivity, found.lastActivity].compactMap(\.self).max() : now
-    }
-    return Look(at: now, found: found)
+    var look = TransferLook(at: now, found: RequestProgress(statusCode: status))
+    let isAsking =
+      transfer.redirectCount > 0 && status.map { (300..<400).contains($0) } == true
+      && curl.foundation.hasAskedForRedirect(loader)
+    look.found.wait =
+      isAsking
+      ? .redirect
+      : transfer.wait(
+        activity, bodySize: task.flatMap { bodySize(of: $0) },
+        // By HTTP/2 it may be another transfer's.
+        unsent: transfer.isHTTP1 ? info?.unsentBytes : nil)
+    look.found.requestBodySize = transfer.requestBodySize(of: task, method: request.method)
+    look.found.responseBodySize = transfer.receivedBytes
+    look.passed = TransferLook.Passed(
+      statusCode: transfer.statusCode, isSent: transfer.preTransfer > 0, sentBytes: transfer.sentBytes,
+      receivedBytes: transfer.receivedBytes, headSize: activity.headSize)
+    look.noteActivity(kernel: info?.lastActivity(of: transfer, at: now), after: state.native?.look)
+    return look
   }
-}
 
-extension RequestProgress {
-  /// Whether nothing has passed between the two.
-  func hasSame(as other: Self) -> Bool {
-    (statusCode, requestBodySize, responseBodySize)
-      == (other.statusCode, other.requestBodySize, other.responseBodySize)
+  /// What the kernel knows of the connection of a request that has been sent, or is being sent.
+  private func connection(of transfer: borrowing TransferInfo, at now: Instant) -> TCPInfo? {
+    guard TCPInfo.isUsed, transfer.preTransfer > 0, let port = transfer.localPort, let peer = transfer.peer
+    else { return nil }
+    return OpenSockets.all.descriptor(from: port, to: peer.port, at: now).flatMap { TCPInfo(of: $0) }
+  }
+
+  /// How many bytes the body of a request has; `nil` for a stream.
+  private func bodySize(of task: URLSessionTask) -> Int64? {
+    if request.method == "HEAD" || request.method == "GET" { return 0 }
+    let expected = task.countOfBytesExpectedToSend
+    if expected > 0 { return expected }
+    return task is URLSessionUploadTask || task.originalRequest?.httpBodyStream != nil ? nil : 0
   }
 }

@@ -87,10 +87,16 @@ package final class Connections: Sendable {
 }
 
 /// The port of a socket of IPv4 or IPv6.
-func localPort(of descriptor: Int32) -> Int? {
+func localPort(of descriptor: Int32) -> Int? { port { getsockname(descriptor, $0, $1) } }
+
+/// The port to which such a socket is connected.
+func peerPort(of descriptor: Int32) -> Int? { port { getpeername(descriptor, $0, $1) } }
+
+private func port(_ name: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32) -> Int?
+{
   var (storage, length) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
   let result = withUnsafeMutablePointer(to: &storage) {
-    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { name($0, &length) }
   }
   guard result == 0, [AF_INET, AF_INET6].contains(Int32(storage.ss_family)) else { return nil }
   // At the same offset for both families (RFC 3493, section 3.3, keeps `sin_port` and `sin6_port` alike on

@@ -84,6 +84,7 @@ package struct CurlInfo: Sendable {
       // A connection that was open has neither.
       transfer.connect = time(.connect, of: curl) ?? 0
       transfer.appConnect = time(.appConnect, of: curl) ?? 0
+      if transfer.relay.isSecure { transfer.tunnel = tunnel(of: curl, isConnected: transfer.appConnect > 0) }
     }
     transfer.resend = time(.redirect, of: curl) ?? 0
     transfer.queue = time(.queue, of: curl)
@@ -104,6 +105,24 @@ package struct CurlInfo: Sendable {
       transfer.queue = nil
     }
     _fixLifetime(loader)
+  }
+
+  /// What a look at an active transfer asks for beside that.
+  func activity(of loader: URLProtocol) -> CurlActivity {
+    defer { _fixLifetime(loader) }
+    guard isNative(loader), let curl = foundation.handle(of: loader) else { return CurlActivity() }
+    return CurlActivity(
+      headSize: number(.headSize, of: curl), connectionID: number(.connectionID, of: curl))
+  }
+
+  /// The tunnel of a connection that was opened for TLS. Only a libcurl before 8.0 or from 8.7 on tells of one
+  /// before the proxy has answered: by what it has sent before there is TLS, or that a proxy is used.
+  private func tunnel(of curl: UnsafeMutableRawPointer, isConnected: Bool) -> TransferInfo.Tunnel? {
+    let answer: Int = number(.connectCode, of: curl) ?? 0
+    if (200..<300).contains(answer) { return .open }
+    if answer > 0 { return .requested }
+    let sent: Int = isConnected ? 0 : number(.requestSize, of: curl) ?? 0
+    return sent > 0 || (number(.usesProxy, of: curl) as Int?) == 1 ? .requested : nil
   }
 
   /// A time-out, and the setting that the app makes it with.
@@ -168,10 +187,14 @@ extension CurlInfo {
   enum Field: Int32 {
     case primaryAddress = 0x10_0020
     case responseCode = 0x20_0002
+    case headSize = 0x20_000b
+    case requestSize = 0x20_000c
+    case connectCode = 0x20_0016
     case connectionCount = 0x20_001a
     case primaryPort = 0x20_0028
     case localPort = 0x20_002a
     case httpVersion = 0x20_002e
+    case usesProxy = 0x20_0042
     case sentBytes = 0x60_0007
     case receivedBytes = 0x60_0008
     case total = 0x60_0032
@@ -181,6 +204,7 @@ extension CurlInfo {
     case startTransfer = 0x60_0036
     case redirect = 0x60_0037
     case appConnect = 0x60_0038
+    case connectionID = 0x60_0040
     case queue = 0x60_0041
     case postTransfer = 0x60_0043
   }

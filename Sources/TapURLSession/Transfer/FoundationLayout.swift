@@ -110,11 +110,15 @@ struct FoundationLayout: Sendable {
     workQueue.flatMap { load($0, of: task, as: AnyObject.self) as? DispatchQueue }
   }
 
-  /// Whether a loader has asked the app whether to follow a redirect, without an answer yet. Reflection is
-  /// slow, but right for any case of an enum.
-  func isAskingForRedirect(_ loader: URLProtocol) -> Bool {
-    StoredProperty.value("internalState", of: loader)
-      .map { Mirror(reflecting: $0).children.first?.label == "waitingForRedirectCompletionHandler" } ?? false
+  /// Whether a loader that has not ended has asked the app whether to follow a redirect, and has no answer.
+  ///
+  /// When the time-out of the request comes meanwhile, Foundation sets `taskCompleted` and tells nobody
+  /// (`timeoutHandler` in `HTTPURLProtocol.swift`): neither the task nor the question ends. Reflection is
+  /// slow, and right for any case of an enum.
+  func hasAskedForRedirect(_ loader: URLProtocol) -> Bool {
+    guard let state = StoredProperty.value("internalState", of: loader) else { return false }
+    let name = Mirror(reflecting: state).children.first?.label ?? "\(state)"
+    return ["waitingForRedirectCompletionHandler", "taskCompleted"].contains(name)
   }
 
   /// How many connections to a host the session of a task opens at most, or `nil` if that is unknown.

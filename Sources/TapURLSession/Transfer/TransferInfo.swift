@@ -80,6 +80,15 @@ package struct TransferInfo: Sendable, Hashable {
   /// CURLINFO_STARTTRANSFER_TIME_T: 0 before a byte has arrived. Before 8.10 that of an upload is its
   /// beginning.
   var startTransfer: Int64 = 0
+  /// The way through a proxy to a server that is spoken to by TLS.
+  enum Tunnel: Sendable, Hashable {
+    /// The proxy has not answered, or refused (CURLINFO_HTTP_CONNECTCODE).
+    case requested
+    case open
+  }
+
+  /// That of a connection that the transfer opened. `nil` if there was none, or libcurl tells nothing.
+  var tunnel: Tunnel?
   /// CURLINFO_TOTAL_TIME_T
   var total: Int64 = 0
   /// CURLINFO_QUEUE_TIME_T, which libcurl has from 8.6 on.
@@ -91,6 +100,9 @@ package struct TransferInfo: Sendable, Hashable {
   package var elapsed: Int64 = 0
   /// The app refused to follow a redirect: the end came with its answer.
   var isRedirectRefused = false
+  /// The end is that of the response that asked for credentials, which nobody gave: the time since then is in
+  /// no phase.
+  var isBeforeChallenge = false
   /// libcurl closed the connection after the response, because one side asked for it. Over TLS it then sends
   /// an alert.
   var isClosing = false

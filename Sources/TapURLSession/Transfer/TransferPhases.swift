@@ -64,18 +64,22 @@ struct TransferPhases {
     var reached: Int64 = 0
     // On an open connection, libcurl reports some microseconds for a look-up in its cache.
     if transfer.isConnectionReused != true {
+      // libcurl does not tell when a tunnel was open: it is part of `connect`, and so is the handshake in it.
+      let isTunneled = transfer.tunnel != nil
       for (phase, end) in [
-        (RequestTimings.Phase.resolve, isResent ? min(look, connect) : look), (.connect, connect),
-        (.tls, transfer.appConnect),
+        (RequestTimings.Phase.resolve, isResent ? min(look, connect) : look),
+        (.connect, isTunneled ? transfer.appConnect : connect), (.tls, transfer.appConnect),
       ]
-      where phase != .tls || transfer.relay.isSecure {
+      where phase != .tls || transfer.relay.isSecure && !isTunneled {
         // Before 8.0 libcurl reports a connection as open only after the whole handshake: a failed handshake
         // leaves one time.
-        if phase == .connect, end == 0, transfer.wantsHandshake { continue }
+        if phase == .connect, end == 0, transfer.wantsHandshake, !isTunneled { continue }
         if let border = end > 0 ? end : leg, !note(phase, border - reached) { return false }
         if end == 0 {
           // A transfer that has not looked up its name may wait for a connection.
-          if phase != .resolve || leg != nil { last = phase }
+          if phase != .resolve || leg != nil {
+            last = phase == .connect && transfer.tunnel == .open ? .tls : phase
+          }
           return false
         }
         reached = max(reached, end)
@@ -285,5 +289,5 @@ extension TransferInfo {
 
   /// The connection serves one transfer at a time. Without TLS nothing else is spoken, so it holds before a
   /// head has come.
-  fileprivate var isHTTP1: Bool { protocolVersion.map { $0 == .http10 || $0 == .http11 } ?? !relay.isSecure }
+  var isHTTP1: Bool { protocolVersion.map { $0 == .http10 || $0 == .http11 } ?? !relay.isSecure }
 }

@@ -23,10 +23,9 @@ struct ActiveRequestTableTests {
   }
 
   @Test func `a wait is reported at the limit and at each doubling of it`() {
-    let (record, exempt) = (makeRecord(), makeRecord())
+    let record = makeRecord()
     var table = ActiveRequestTable(limit: RequestConfiguration().waitingLimit)
-    table.begin(exempt, at: at(3), in: series, isExempt: true)
-    table.begin(record, at: at(3), in: series, isExempt: false)
+    table.begin(record, at: at(3), in: series)
     #expect(table.takeReports(at: at(2)).next == at(32.9))
     // It is looked at first, so that the report says what is so then.
     let first = table.takeReports(at: at(32.9))
@@ -38,7 +37,6 @@ struct ActiveRequestTableTests {
     let late = table.takeReports(at: at(3 + 960))
     #expect(ids(late.due) == [ObjectIdentifier(record)] && late.next == at(3 + 1_919.9))
     table.remove(record, since: at(3))
-    table.remove(exempt, since: at(3))
     #expect(table.takeReports(at: at(10_000)).next == .never && table.isEmpty)
   }
 
@@ -54,7 +52,7 @@ struct ActiveRequestTableTests {
   ) {
     let record = makeRecord()
     var table = ActiveRequestTable(limit: limit)
-    table.begin(record, at: at(1), in: series, isExempt: false)
+    table.begin(record, at: at(1), in: series)
     #expect(table.takeReports(at: at(1)).next == look.instant)
     #expect((0..<2).map { _ in table.takeReports(at: at(2)).due.count } == [reports, 0])
     #expect(table.takeReports(at: at(2)).next > at(2) && table.waiting(at: at(3)).requests.count == reports)
@@ -106,7 +104,7 @@ struct ActiveRequestTableTests {
     recorder.drain()
     var table = ActiveRequestTable(limit: .seconds(30))
     for record in kept + released.dropLast() {
-      table.begin(record, at: at(0), in: series, isExempt: false)
+      table.begin(record, at: at(0), in: series)
     }
     table.add(released[8], at: at(0))
     #expect(table.unstarted.count == 1 && table.list(since: at(0)).count == 17)
@@ -121,7 +119,7 @@ struct ActiveRequestTableTests {
   }
 
   @Test
-  func `unstarted requests are not reported, and wait once the oldest has for five seconds or the limit`() {
+  func `unstarted requests are not reported, and wait once the oldest has for five seconds`() {
     let records = (0..<3).map { _ in makeRecord() }
     var table = ActiveRequestTable(limit: .seconds(30))
     for (second, record) in zip([0.0, 1, 2], records) { table.add(record, at: at(second)) }
@@ -133,24 +131,28 @@ struct ActiveRequestTableTests {
     #expect([4.999, 5, 29].map { waiting(table, at: $0) } == [[0, 0], [3, 3], [3, 3]])
     var strict = ActiveRequestTable(limit: .seconds(2))
     strict.add(records[0], at: at(0))
-    strict.begin(records[1], at: at(1), in: series, isExempt: false)
-    #expect([1, 2, 3].map { waiting(strict, at: $0) } == [[0, 0], [1, 1], [2, 1]])
+    strict.begin(records[1], at: at(1), in: series)
+    #expect([1, 4, 5].map { waiting(strict, at: $0) } == [[0, 0], [1, 0], [2, 1]])
     table.remove(records[0], since: at(0))
-    table.begin(records[0], at: at(25), in: series, isExempt: true)
-    #expect(table.unstarted.map(\.start) == [at(1), at(2)] && waiting(table, at: 100) == [2, 2])
+    table.begin(records[0], at: at(25), in: series)
+    #expect(table.unstarted.map(\.start) == [at(1), at(2)] && waiting(table, at: 50) == [2, 2])
     #expect([0, 1, 24, 25].map { table.list(since: at($0)).map(\.start).count } == [0, 1, 2, 3])
   }
 
   @Test(arguments: 0..<16)
   func `the table agrees with a model`(seed: Int) {
     var generator = SeededGenerator(seed: seed)
-    var table = ActiveRequestTable(limit: .seconds(7))
+    var table = ActiveRequestTable(limit: .seconds(7), exemptions: ["stream"])
     // What each record waits since, and whether it has begun.
     var model: [(record: RequestRecord, start: Int, hasBegun: Bool, isExempt: Bool)] = []
     func begin(_ record: RequestRecord, at second: Int) {
+      table.begin(record, at: at(Double(second)), in: series)
+      model.append((record, second, true, record.description.client == "stream"))
+    }
+    func makeRecord() -> RequestRecord {
       let isExempt = Int.random(in: 0..<4, using: &generator) == 0
-      table.begin(record, at: at(Double(second)), in: series, isExempt: isExempt)
-      model.append((record, second, true, isExempt))
+      return RequestRecord(
+        RequestDescription(client: isExempt ? "stream" : "c", method: "GET"), recorder: recorder)
     }
     func leave(_ index: Int) -> RequestRecord {
       let (record, start, _, _) = model.remove(at: index)

@@ -19,12 +19,13 @@ struct WaitReporterTests {
     enum Queue { case here, elsewhere, held }
 
     private let queue: Queue
+    private let known: RequestProgress?
     private let lookCount = Atomic(0)
 
-    init(_ queue: Queue = .here) { self.queue = queue }
+    init(_ queue: Queue = .here, known: RequestProgress? = nil) { (self.queue, self.known) = (queue, known) }
 
     var progress: RequestProgress {
-      RequestProgress(wait: lookCount.load(ordering: .acquiring) > 0 ? .redirect : nil)
+      known ?? RequestProgress(wait: lookCount.load(ordering: .acquiring) > 0 ? .redirect : nil)
     }
 
     func look(then done: @escaping @Sendable () -> Void) {
@@ -91,11 +92,11 @@ struct WaitReporterTests {
     outbound.withLock { $0.active.add(unstarted, at: before(5)) }
     // What is asked then is not answered.
     reporter.watch(QueueProbe { _ in })
-    #expect(reporter.heldTime(at: before(5)) == .zero)
+    #expect(reporter.held(at: before(5)) == HeldQueue(duration: .zero))
 
     for count in [0, 2, 9] {
       let waiting = reporter.waiting(atMost: count, at: now)
-      #expect(waiting.limits == [.seconds(10), .seconds(20)] && waiting.heldTime == .seconds(5))
+      #expect(waiting.limits == [.seconds(10), .seconds(20)] && waiting.held?.duration == .seconds(5))
       #expect((waiting.count, waiting.unstartedCount) == (4, 1))
       let ages = [30, 20, 10, 5].prefix(count)
       #expect(waiting.oldest.map(\.begin) == ages.map { before($0) })
@@ -104,7 +105,7 @@ struct WaitReporterTests {
       #expect(waiting.oldest.map(\.wait) == Array(waits.prefix(count)))
     }
     let earlier = reporter.waiting(atMost: 9, at: Instant(nanoseconds: now.nanoseconds - 1))
-    #expect((earlier.count, earlier.unstartedCount, earlier.heldTime) == (1, 0, nil))
+    #expect((earlier.count, earlier.unstartedCount, earlier.held == nil) == (1, 0, true))
     withExtendedLifetime((records, exempt, unstarted)) {}
   }
 
@@ -124,33 +125,62 @@ struct WaitReporterTests {
     withExtendedLifetime(records) {}
   }
 
-  @Test(arguments: [(50, 50), (30_000, 5_000), (nil, nil)] as [(Int?, Int?)])
-  func `a held queue is reported at the limit of requests, after five seconds at the latest`(
-    limit: Int?, report: Int?
-  ) throws {
-    let configuration = with(RequestConfiguration()) { $0.waitingLimit = limit.map { .milliseconds($0) } }
-    // The limit of what is served is none of that queue's.
-    let reporter = WaitReporter([try RequestMetrics(.outbound, configuration), metrics[1]], [])
-    reporter.watch(QueueProbe { _ in })
-    let next = report.map { now.advanced(by: .milliseconds($0)) } ?? .never
-    #expect(reporter.reportWaits(isUsed: true, at: now) == next)
-  }
-
   @Test func `each consumer is told of what waits, also behind a request that has just ended`() throws {
     let observers = [RecordingObserver(), RecordingObserver()]
     let reporter = WaitReporter(metrics, observers)
     let records = begin(ages: [40, 35, 33], in: metrics[0])
     records[0].end(.cancelled)
     reporter.watch(QueueProbe { _ in })
-    #expect(reporter.heldTime(at: before(7)) == .zero)
+    #expect(reporter.held(at: before(7)) == HeldQueue(duration: .zero))
     // The held queue is reported at each doubling.
     #expect(reporter.reportWaits(isUsed: false, at: now) == now.advanced(by: .seconds(7)))
     for observer in observers {
       #expect(observer.waits.map(\.duration) == [.seconds(35), .seconds(33)])
       #expect(observer.heldQueues.map(\.unstarted) == [0])
-      #expect(observer.heldQueues.map(\.duration) == [.seconds(7)])
+      #expect(observer.heldQueues.map(\.held) == [HeldQueue(duration: .seconds(7))])
     }
     withExtendedLifetime(records) {}
+  }
+
+  /// Begins a request of a trace.
+  private func begin(
+    _ trace: Int, age: Int, idle: Int? = nil, wait: RequestWait, in metrics: RequestMetrics
+  ) -> RequestRecord {
+    let context = TraceContext(traceparent: "00-\(trace)af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+    let known = RequestProgress(wait: wait, lastActivity: idle.map { before($0) })
+    let description = RequestDescription(
+      direction: wait == .handler ? .inbound : .outbound, client: "c", method: "GET", url: "/",
+      traceContext: context)
+    let record = RequestRecord(description, recorder: recorder, progress: Source(known: known))
+    begin(record, at: before(age), in: metrics)
+    return record
+  }
+
+  @Test func `a served request waits for what the app makes in its trace, and not while that moves`() throws {
+    func told(_ made: [(trace: Int, age: Int, idle: Int?)]) throws -> [String] {
+      let metrics = [try RequestMetrics(.outbound), try RequestMetrics(.inbound)]
+      let observer = RecordingObserver()
+      let records =
+        [begin(1, age: 40, wait: .handler, in: metrics[1])]
+        + made.map { begin($0.trace, age: $0.age, idle: $0.idle, wait: .response, in: metrics[0]) }
+      let reporter = WaitReporter(metrics, [observer])
+      _ = reporter.reportWaits(isUsed: false, at: now)
+      let waits = reporter.waiting(atMost: 9, at: now).oldest.filter { $0.request.direction == .inbound }
+      defer { withExtendedLifetime(records) {} }
+      return [
+        observer.waits.filter { $0.request.direction == .inbound }, waits,
+      ].map { $0.map { $0.wait?.rawValue ?? "" }.joined() }
+    }
+    let rows: [([(Int, Int, Int?)], [String])] = [
+      ([], ["handler", "handler"]),
+      ([(1, 39, 39)], ["request", "request"]), ([(1, 39, nil)], ["request", "request"]),
+      // It moves, or is young.
+      ([(1, 39, 1)], ["", "request"]), ([(1, 39, 39), (1, 38, 2)], ["", "request"]),
+      ([(1, 3, nil)], ["", "request"]),
+      // Of another trace, or the one that the app answers here.
+      ([(2, 39, 39)], ["handler", "handler"]), ([(1, 41, 41)], ["handler", "handler"]),
+    ]
+    #expect(try rows.map { try told($0.0) } == rows.map(\.1))
   }
 
   @Test func `each consumer is told once of what is unfinished, and then that this is all`() throws {
@@ -220,14 +250,22 @@ struct WaitReporterTests {
   @Test func `a request is idle since something last passed, and says in a test's failure how long it waits`()
   {
     let words = RequestWait.allCases.map(\.rawValue)
-    #expect(words == ["start", "response", "body", "credentials", "redirect", "handler", "client"])
+    #expect(
+      words == [
+        "start", "queue", "resolve", "connect", "tls", "upload", "response", "body", "credentials",
+        "redirect", "handler", "request", "client",
+      ])
     let request = RequestSnapshot(
       RequestDescription(method: "GET", url: "http://a/"), for: .milliseconds(3_249))
     #expect("\(request)" == "GET http://a/ waits for response, 3.2 s")
     for (last, idle) in [(-2, 2), (1, 0)] {
-      let request = RequestSnapshot(
-        request.request, for: .seconds(9), RequestProgress(lastActivity: before(-last)), at: now)
+      var progress = RequestProgress(lastActivity: before(-last))
+      let request = RequestSnapshot(request.request, for: .seconds(9), progress, at: now)
       #expect(request.idleTime == .seconds(idle) && "\(request)" == "GET http://a/ is active, 9.0 s")
+      // Nobody has seen that nothing passed since.
+      progress.seen = before(1)
+      let later = RequestSnapshot(request.request, for: .seconds(9), progress, at: now)
+      #expect(later.idleTime == .seconds(max(0, idle - 1)))
     }
   }
 }

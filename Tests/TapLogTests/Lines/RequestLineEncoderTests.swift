@@ -161,13 +161,18 @@ import TestSupport
 
   @Test func `of the tap's own says what it means`() throws {
     let (sink, log) = try RequestLog.collecting()
-    log.queueIsHeld(3, for: .seconds(6))
+    for lacksThreads in [false, true] {
+      log.queueIsHeld(HeldQueue(duration: .seconds(6), lacksThreads: lacksThreads), unstarted: 3)
+    }
     log.requestsAreUnfinished(7)
     #expect(log.shutdown())
     let expected = #"""
       ,"severity":"WARN","event":"session_tap.queue.held","requests":3,"duration_s":6,"message":"\#
       no URLSession starts or ends a request: something holds the one queue of all sessions, such as a \#
       protocol class or a body stream that does not return, or a cancelled task that waits for a lock"}
+      ,"severity":"WARN","event":"session_tap.queue.held","requests":3,"duration_s":6,"message":"\#
+      no URLSession starts or ends a request: Dispatch has no thread left for any queue, because blocks \#
+      that do not return have all of them"}
       ,"severity":"WARN","event":"session_tap.requests.unfinished","requests":7,"message":"\#
       requests more are unfinished than have a line of their own"}
       """#
@@ -184,7 +189,7 @@ import TestSupport
     log.requestWaits(waiting)
     log.requestIsUnfinished(waiting)
     log.requestsAreUnfinished(1)
-    log.queueIsHeld(1, for: .seconds(6))
+    log.queueIsHeld(HeldQueue(duration: .seconds(6)), unstarted: 1)
     log.log(.info, "message")
     let listed = String(decoding: log.lines(of: [waiting], byteLimit: .max), as: UTF8.self)
     let after = text(.now)

@@ -30,51 +30,116 @@ import TestSupport
     return observation
   }
 
-  private enum Body: CaseIterable { case none, data }
-
-  @Test(arguments: Body.allCases, [false, true])
-  private func `a server that never answers`(body: Body, hasDelegate: Bool) async throws {
-    let (asked, over) = (Gate(), Gate())
-    let origin = try Origin { _ in [.signal(asked), .hold(over)] }
-    defer { over.open() }
-    let session = AskedProtocol.session(hasDelegate ? TranscriptDelegate(.init(), uploadBody: []) : nil)
-    let request = with(URLRequest(url: origin.url())) { $0.httpMethod = body == .none ? "GET" : "POST" }
-    let resumed = Instant.now
-    let task =
-      body == .none
-      ? session.dataTask(with: request) : session.uploadTask(with: request, from: Data([1, 2, 3]))
-    task.resume()
-    try await asked.wait("the request")
-    let known = try await progress(of: origin.url(), "a wait") { $0.wait != nil }
-    #expect(known.wait == .response && known.statusCode == nil && known.responseBodySize == 0)
-    #expect(known.requestBodySize == (body == .none ? 0 : 3))
-    #expect((resumed...Instant.now).contains(try #require(known.lastActivity)))
-    // Nothing passes, however often that is asked: a question looks at most once a second.
-    let seen = Instant.now
-    // What a look has found counts for two seconds, which a busy machine may miss.
-    let later = try await progress(of: origin.url(), "further looks") {
-      seen.duration(to: .now) > .seconds(3) && $0.lastActivity != nil
-    }
-    #expect(later.lastActivity == known.lastActivity)
-    _ = try await cancel(task, of: origin.url())
+  enum Hang: String, CaseIterable, Sendable {
+    case queue, connect, tls, upload, response, post, interim, body
   }
 
-  @Test(arguments: [false, true])
-  func `a server that dribbles, and stops in the body`(hasDelegate: Bool) async throws {
-    let (more, over) = (Gate(), Gate())
+  /// A server that does nothing at some point of a request, and what a test is told of it.
+  private struct Silence {
+    let asked = Gate()
+    let over = Gate()
+    let origin: Origin
+    let deaf: DeafPort?
+    let url: URL
+
+    init(_ hang: Hang) throws {
+      let steps: [OriginStep] =
+        switch hang {
+        case .interim: [.text("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")]
+        case .body: [.text("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello")]
+        default: []
+        }
+      let isUnread = [.tls, .upload].contains(hang)
+      origin = try Origin(greeting: isUnread ? [.signal(asked), .hold(over)] : []) { [asked, over] _ in
+        steps + [.signal(asked), .hold(over)]
+      }
+      deaf = hang == .connect ? try DeafPort() : nil
+      if hang == .connect { asked.open() }
+      let scheme = hang == .tls ? "https" : "http"
+      url = try #require(URL(string: "\(scheme)://127.0.0.1:\(deaf?.port ?? origin.port)/\(hang)"))
+    }
+  }
+
+  @Test(arguments: Hang.allCases, [false, true])
+  func `a request waits for what the server has not done`(hang: Hang, hasDelegate: Bool) async throws {
+    let server = try Silence(hang)
+    defer { server.over.open() }
+    let session = AskedProtocol.session(
+      hasDelegate ? TranscriptDelegate(.init(), uploadBody: []) : nil, limit: hang == .queue ? 1 : 6)
+    let first = session.dataTask(with: server.origin.url("/first"))
+    if hang == .queue {
+      first.resume()
+      try await server.asked.wait("the first request")
+    }
+    let request = with(URLRequest(url: server.url)) {
+      $0.httpMethod = [.upload, .post].contains(hang) ? "POST" : "GET"
+    }
+    let size: Int64 = hang == .upload ? 16_000_000 : hang == .post ? 3 : 0
+    let resumed = Instant.now
+    let task =
+      size > 0
+      ? session.uploadTask(with: request, from: Data(count: Int(size))) : session.dataTask(with: request)
+    task.resume()
+    try await server.asked.wait("the request")
+    let wait = [.post, .interim].contains(hang) ? "response" : hang.rawValue
+    let known = try await progress(of: server.url, "the wait") {
+      $0.wait?.rawValue == wait && (hang != .body || $0.responseBodySize == 5)
+    }
+    #expect(known.statusCode == (hang == .body ? 200 : nil))
+    #expect(known.responseBodySize ?? 0 == (hang == .body ? 5 : 0))
+    switch hang {
+    case .queue, .connect, .tls: #expect(known.requestBodySize == nil && known.lastActivity == nil)
+    case .upload: #expect(try #require(known.requestBodySize) < size)
+    default:
+      #expect(known.requestBodySize == size)
+      // Nothing passes, however often that is asked, and the kernel knows since when.
+      let seen = Instant.now
+      let later = try await progress(of: server.url, "further looks") {
+        seen.duration(to: .now) > .seconds(2) && $0.lastActivity != nil
+      }
+      let last = try #require(later.lastActivity)
+      if TCPInfo.isUsed { #expect(resumed.duration(to: last).nanoseconds >= -TCPInfo.resolution) }
+      #expect(last <= seen.advanced(by: .nanoseconds(TCPInfo.resolution)))
+    }
+    _ = try await cancel(task, of: server.url)
+    first.cancel()
+  }
+
+  /// Of what passed before the first look, the kernel alone knows when.
+  @Test(arguments: [Hang.body, .interim])
+  func `a first look sees how long nothing has passed, or does not say it`(hang: Hang) async throws {
+    let sent = (0..<12).map { _ in Gate() }
+    let over = Gate()
+    let (head, piece) =
+      hang == .body
+      ? ("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", "x") : ("", "HTTP/1.1 103 Early Hints\r\n\r\n")
     let origin = try Origin { _ in
-      [.text("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello"), .hold(more), .text(","), .hold(over)]
+      [.text(head)] + sent.flatMap { [.think(100), .text(piece), .signal($0)] } + [.hold(over)]
     }
     defer { over.open() }
-    let session = AskedProtocol.session(hasDelegate ? TranscriptDelegate(.init(), uploadBody: []) : nil)
-    let task = session.dataTask(with: origin.url())
+    let url = origin.url("/\(hang)")
+    let task = AskedProtocol.session(nil).dataTask(with: url)
     task.resume()
-    let known = try await progress(of: origin.url(), "a part of the body") { $0.responseBodySize == 5 }
-    #expect(known.wait == .body && known.statusCode == 200 && known.requestBodySize == 0)
-    more.open()
-    let later = try await progress(of: origin.url(), "a byte") { $0.responseBodySize == 6 }
-    #expect(try #require(later.lastActivity) > #require(known.lastActivity))
-    _ = try await cancel(task, of: origin.url())
+    for gate in sent.dropLast() { try await gate.wait("a piece") }
+    // The last one comes later, or has come already, just now.
+    let before = Instant(nanoseconds: Instant.now.nanoseconds - 100_000_000 - TCPInfo.resolution)
+    try await sent.last?.wait("the last piece")
+    let known = try await progress(of: url, "a look") { $0.wait != nil }
+    #expect((known.lastActivity != nil) == TCPInfo.isUsed)
+    if let last = known.lastActivity { #expect(before <= last) }
+    _ = try await cancel(task, of: url)
+  }
+
+  /// What libcurl says of a server's transfers is doubted.
+  @Test func `a look at a server that is doubted sees nothing`() async throws {
+    let server = try Silence(.response)
+    defer { server.over.open() }
+    for _ in 0..<3 { _ = Doubts.ofLibcurl.noteContradiction(of: "127.0.0.1:\(server.origin.port)", at: .now) }
+    let task = AskedProtocol.session(nil).dataTask(with: server.url)
+    task.resume()
+    try await server.asked.wait("the request")
+    #expect(try await progress(of: server.url, "a look") { _ in true } == RequestProgress())
+    _ = try await cancel(task, of: server.url)
   }
 
   @Test(arguments: [false, true])
@@ -92,6 +157,7 @@ import TestSupport
     let task = AskedProtocol.session(delegate).dataTask(with: origin.url())
     task.resume()
     try await delegate.challenged.wait("the challenge")
+    let asked = Instant.now
     if isAnswered {
       try await Poll.until("the second request") { origin.requests.count == 2 }
       // What Foundation's second loader waits for is not known.
@@ -99,7 +165,11 @@ import TestSupport
     } else {
       _ = try await progress(of: origin.url(), "the question") { $0.wait == .credentials }
     }
-    _ = try await cancel(task, of: origin.url())
+    let open = asked.duration(to: .now)
+    let observation = try await cancel(task, of: origin.url())
+    // The time in which nobody answers is in no phase.
+    #expect(.nanoseconds(observation.phaseSum) <= observation.duration - open)
+    #expect((observation.phaseSum > 0) == !isAnswered && observation.cutOffPhase == nil)
   }
 
   private final class SilentDelegate: NSObject, URLSessionTaskDelegate {
@@ -109,17 +179,25 @@ import TestSupport
     ) {}
   }
 
+  /// When the request times out meanwhile, Foundation tells nobody, and waits on.
   @Test func `a redirect that the app does not answer`() async throws {
     let origin = try Origin { _ in [.redirect(to: "/end")] }
-    let task = AskedProtocol.session(SilentDelegate()).dataTask(with: origin.url())
+    let session = AskedProtocol.session(SilentDelegate())
+    let task = session.dataTask(with: with(URLRequest(url: origin.url())) { $0.timeoutInterval = 1 })
     task.resume()
-    let known = try await progress(of: origin.url(), "the question") { $0.wait == .redirect }
-    #expect(known.statusCode == 302)
+    for what in ["the question", "the question after the time-out"] {
+      let known = try await progress(of: origin.url(), what) { $0.wait == .redirect }
+      #expect(known.statusCode == 302)
+      try await Poll.until("the time-out") { task.response != nil }
+    }
+    let timedOut = Instant.now
+    _ = try await progress(of: origin.url(), "a look after the time-out") {
+      $0.seen.map { timedOut < $0 } == true && $0.wait == .redirect
+    }
     // The app has cut it off, in none of the server's phases.
     #expect(try await cancel(task, of: origin.url()).cutOffPhase == nil)
   }
 
-  /// When something last passed is not known of it: libcurl's times are those of the last leg.
   @Test func `a redirect that was followed, and is not answered`() async throws {
     let (asked, over) = (Gate(), Gate())
     let origin = try Origin { request in
@@ -130,8 +208,7 @@ import TestSupport
     task.resume()
     try await asked.wait("the second request")
     let known = try await progress(of: origin.url(), "a wait") { $0.wait != nil }
-    #expect(known.wait == .response && known.statusCode == nil && known.lastActivity == nil)
-    #expect(known.requestBodySize == 0)
+    #expect(known.wait == .response && known.statusCode == nil && known.requestBodySize == 0)
     _ = try await cancel(task, of: origin.url())
   }
 
@@ -186,8 +263,8 @@ import TestSupport
 
   /// Whether libcurl is looked at.
   @Test func `libcurl is looked at once in a second, while a native loader is at work`() {
-    let found = TransferProgress.Look(at: Self.instant(1_000), found: RequestProgress())
-    func looks(_ at: Int64, _ phase: TransferProgress.Phase, after look: TransferProgress.Look?) -> Bool {
+    let found = TransferLook(at: Self.instant(1_000), found: RequestProgress())
+    func looks(_ at: Int64, _ phase: TransferProgress.Phase, after look: TransferLook?) -> Bool {
       var state = State(phase: phase, relay: TransferInfo.Relay())
       state.native = TransferProgress.Native(queue: .global(), look: look)
       let looks = state.beginLook(at: Self.instant(at))
@@ -214,7 +291,7 @@ import TestSupport
     func known(
       _ found: RequestProgress?, after age: Int64 = 1_999, _ change: (inout State) -> Void = { _ in }
     ) -> RequestProgress {
-      let look = found.map { TransferProgress.Look(at: Self.instant(1_000), found: $0) }
+      let look = found.map { TransferLook(at: Self.instant(1_000), found: $0) }
       var state = State(phase: .loading, start: Self.instant(1), relay: TransferInfo.Relay())
       state.native = TransferProgress.Native(queue: .global(), look: look)
       (state.relay.loadedBytes, state.lastActivity) = (4, Self.instant(800))
@@ -233,11 +310,6 @@ import TestSupport
     #expect(known(nil, headSeen) == RequestProgress(.body, 200))
     let asking = with(body) { $0.wait = .redirect }
     #expect(known(asking, headSeen).wait == .redirect)
-    let others = [
-      with(body) { $0.statusCode = nil }, with(body) { $0.requestBodySize = 4 },
-      with(body) { $0.responseBodySize = 6 },
-    ]
-    #expect(others.allSatisfy { !$0.hasSame(as: body) } && with(body) { $0.wait = nil }.hasSame(as: body))
   }
 }
 
@@ -266,8 +338,11 @@ private final class AskedProtocol: URLProtocol {
   private let loader: URLProtocol?
   private let relay: ClientRelay?
 
-  static func session(_ delegate: (any URLSessionDelegate)?) -> URLSession {
-    URLSession(configuration: .ephemeral(with: self), delegate: delegate, delegateQueue: nil)
+  static func session(_ delegate: (any URLSessionDelegate)?, limit: Int = 6) -> URLSession {
+    let configuration = with(URLSessionConfiguration.ephemeral(with: self)) {
+      $0.httpMaximumConnectionsPerHost = limit
+    }
+    return URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
   }
 
   override class func canInit(with request: URLRequest) -> Bool { true }

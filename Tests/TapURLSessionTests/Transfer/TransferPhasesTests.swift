@@ -84,6 +84,14 @@ import TestSupport
       bare look=0.02 total=0.13 failed -> resolve=0.02 connect=0.11 local=0.1 cut=connect
     a handshake without an end
       bare https opened=1 look=0.02 total=0.13 failed -> resolve=0.02 tls=0.11 local=0.1 cut=tls
+    a connection through a tunnel, whose end nobody tells
+      https opened=1 look=0.1 connect=0.5 tls=402 ready=402.1 total=701 first=700 tunnelOpen
+        -> resolve=0.1 connect=401.9 processing=297.9 transfer=1 local=0.2 firstByte=700.1
+    a proxy that refuses the tunnel
+      bare https opened=1 look=0.02 total=400 failed free tunnel -> resolve=0.02 connect=399.98 local=0.1 cut=connect
+    a handshake without an end in a tunnel
+      bare https opened=1 look=0.02 total=400 failed free tunnelOpen
+        -> resolve=0.02 connect=399.98 local=0.1 cut=tls
     a silent server
       total=2000 unanswered failed sinceSent=2000 first=0 -> processing=1999.95 local=0.15 cut=processing
     a silent server whose round trip is known
@@ -385,6 +393,8 @@ import TestSupport
       case "head": transfer.relay.head = time
       case "restart": transfer.relay.restart = time
       case "redirects": transfer.redirectCount = count
+      case "tunnel": transfer.tunnel = .requested
+      case "tunnelOpen": transfer.tunnel = .open
       case "refused": transfer.isRedirectRefused = true
       case "failed": transfer.end = .failed
       case "cancelled": transfer.end = .cancelled
