@@ -950,7 +950,7 @@ function figuresOf(side) {
   for (const one of seriesOf(side)) if (isChosen(one)) add(numbers, one.numbers);
   const part = place => number(numbers[place]) + (numbers[place] ? ` (${percent(share(numbers, place))})` : "");
   const active = chosen.path ? "–" : number(sum(seriesOf(isMade ? "active" : "serving").filter(isChosen)));
-  return [[`Requests ${side}`, ["requests", "", number(numbers[COUNT])], ["active", " in flight", active]],
+  return [[`Requests ${side}`, ["requests", "", number(numbers[COUNT])], ["active", " active", active]],
     ["Errors: no complete response, or 5xx", ["errors", "", part(ERRORS)]],
     ["4xx", ["refused", "", part(REFUSED)]],
     ["Latency", ...QUANTILES.map(q => [`p${100 * q}`, ` p${100 * q}`, quantileText(q, { numbers, bounds })])]];
@@ -1049,7 +1049,7 @@ const requestIn = one => one.path || !one.line ? pathOf(one) : `${nameOf(one.lin
 
 function sentenceOf([first, ...others], ended) {
   const time = `in the last ${chosen.minutes > 1 ? `${chosen.minutes} minutes` : "minute"}`;
-  if (!ended) return `No request has ended ${time}, ${number(sum(seriesOf("active").filter(isChosenServer)))} in flight.`;
+  if (!ended) return `No request has ended ${time}, ${number(sum(seriesOf("active").filter(isChosenServer)))} active.`;
   if (!first) return `Nothing failed and nothing was slow ${time}: ${plural(ended, "request")}.`;
   const { count, all, side, host, method, path, line, failure, words } = first;
   return `${number(count)} of ${plural(all, path ? "request" : `${method} request`)} ${side === "made" ? "to" : "served at"} `
@@ -1072,18 +1072,18 @@ function now() {
   $("refused-part").hidden = !refused.length;
   setText($("refused-words"), `${plural(sum(refused), "request")} answered with a 4xx`);
 }
-// What hangs: the requests that wait for longer than the limits of their directions, the oldest hundred. The
-// process lists them at each refresh.
-const waits = { lines: [], count: 0, unstarted: 0, heldSince: 0, limits: {}, trouble: "", seen: new Map() };
+// The requests that wait for longer than the limits of their directions, the oldest hundred. The process
+// lists them at each refresh.
+const waits = { lines: [], count: 0, unstarted: 0, heldSince: 0, heldBy: "", limits: {}, trouble: "" };
 
 async function readWaits() {
   try {
-    const { limit_s: limits, held_s: held, count, unstarted, oldest } = await get("page/waits").then(answer => answer.json());
-    const seen = new Map(oldest.map(({ id }) => [id, (waits.seen.get(id) || 0) + 1]));
-    Object.assign(waits, { lines: oldest.map(waitingLine), count, unstarted, limits, trouble: "", seen,
+    const { limit_s: limits, held_s: held, held_by: heldBy, count, unstarted, oldest } =
+      await get("page/waits").then(answer => answer.json());
+    Object.assign(waits, { lines: oldest.map(waitingLine), count, unstarted, limits, heldBy, trouble: "",
       heldSince: held > 0 ? Date.now() - 1000 * held : 0 });
   } catch (error) {
-    Object.assign(waits, { lines: [], count: 0, unstarted: 0, heldSince: 0, trouble: error.message });
+    Object.assign(waits, { lines: [], count: 0, unstarted: 0, heldSince: 0, heldBy: "", trouble: error.message });
   }
 }
 
@@ -1097,18 +1097,33 @@ function waitingLine({ id, start_us: microseconds, line: fields }) {
 const WAITS = {
   start: ["to be started", "URLSession has taken it and has not started it: something holds the queue of all sessions,"
     + " such as a delegate, a protocol class or a body stream that does not return."],
+  queue: ["for a free connection", "Other requests of the session have all connections that one host gets."],
+  resolve: ["for the host's address", "The look-up of the host's name has no answer."],
+  connect: ["for a connection", "The server, or a proxy on the way to it, has not taken the connection."],
+  tls: ["for the TLS handshake", "The connection is open, and the TLS handshake is not complete."],
+  upload: ["for the server to take the body", "The server has not taken the whole body of the request."],
   response: ["for the response", "The head of the response has not come."],
   body: ["for the rest of the response", "The head has come, and the body is not complete."],
-  credentials: ["for an answer to the challenge", "The app has not answered the server's challenge."],
-  redirect: ["for an answer to a redirect", "The app has not answered the redirect."],
+  credentials: ["for credentials", "The server wants credentials, and nobody gives them. Without a delegate that answers,"
+    + " Foundation before Swift 6.3.2 waits for ever: cancel the request."],
+  redirect: ["for an answer to a redirect", "The app has not answered the redirect, and Foundation waits for ever: cancel the request."],
   handler: ["for the app's handler", "The app has not responded."],
+  request: ["for a request that the app makes", "The app has not responded, and a request that it makes in this trace has not ended."],
   client: ["for its caller", "The response is being written."],
 };
 const waitOf = ({ of }) => of("waiting_for");
 const idleOf = ({ numberOf }) => numberOf("idle_s");
-// Something has passed within the limit: it takes long, and does not hang. Of a body that is known from the
-// second question on, because each looks for what has passed since the one before.
-const isMoving = line => idleOf(line) < waits.limits[line.party.side] || waitOf(line) === "body" && !(waits.seen.get(line.id) > 1);
+// The made requests for which a served one waits: of its trace, and begun while it is served.
+const causesOf = line => waitOf(line) !== "request" ? []
+  : waits.lines.filter(one => one.party.side === "made" && one.trace === line.trace && one.start >= line.start);
+
+// Something has passed within the limit, or may have: it takes long, and does not hang. A served request moves
+// with those that it waits for; those that are not here are younger than the limit.
+function isMoving(line) {
+  const causes = causesOf(line), wait = waitOf(line), idle = idleOf(line);
+  if (wait === "request") return !causes.length || causes.some(isMoving);
+  return idle < waits.limits[line.party.side] || idle === undefined && /^(body|upload)$/.test(wait);
+}
 
 // A time in at most two units, without a fraction.
 function age(time) {
@@ -1141,22 +1156,30 @@ Object.assign(TABLES, { waits: { title: "", limit: 5, columns: WAITING }, "more-
 const limitOf = lines => seconds(Math.min(...lines.map(line => waits.limits[line.party.side])));
 const hasMore = () => waits.count > waits.lines.length;
 
-// The sentences about the requests that hang, the oldest of which is named.
+const HELD = { queue: "something holds the queue of all sessions", threads: "Dispatch has no thread left, because blocks that do not return have all of them" };
+
+// The sentences about the requests that hang. What may be a cause goes first, and the oldest is named.
 function waitingSentence(hanging) {
-  if (waits.trouble) return `What hangs is unknown: ${waits.trouble}.`;
-  const [unstarted, others] = [true, false].map(is => hanging.filter(line => (waitOf(line) === "start") === is)), said = [];
+  if (waits.trouble) return `What waits is unknown: ${waits.trouble}.`;
+  const isUnstarted = line => waitOf(line) === "start", unstarted = hanging.filter(isUnstarted), said = [];
   const heldSince = waits.heldSince || unstarted[0]?.start;
   if (waits.unstarted || waits.heldSince) said.push(
     `URLSession ${waits.unstarted ? `has not started ${plural(waits.unstarted, "request")}` : "starts no requests"}`
-    + `${heldSince ? `, since ${timeOfDay(heldSince)}` : ""}: something holds the queue of all sessions.`);
-  if (others.length) said.push(`${hasMore() ? "At least " : ""}${plural(others.length, "request")} ${others.length === 1 ? "has" : "have"}`
-    + ` waited over ${limitOf(others)}: ${`${waitingName(others[0])} ${WAITS[waitOf(others[0])]?.[0] || ""}`.trim()}, since ${beginOf(others[0])}.`);
+    + `${heldSince ? `, since ${timeOfDay(heldSince)}` : ""}: ${HELD[waits.heldBy] || HELD.queue}.`);
+  const others = hanging.filter(line => !isUnstarted(line)), effects = others.filter(line => causesOf(line).length);
+  const causes = others.filter(line => !effects.includes(line)), [first] = causes;
+  if (first) said.push(`${hasMore() ? "At least " : ""}${plural(causes.length, "request")} ${causes.length === 1 ? "has" : "have"}`
+    + ` waited over ${limitOf(causes)}: ${`${waitingName(first)} ${WAITS[waitOf(first)]?.[0] || ""}`.trim()}, since ${beginOf(first)}.`);
+  if (effects.length) said.push(`${plural(effects.length, "served request")} wait${effects.length === 1 ? "s" : ""} because of ${causes.length === 1 ? "it" : "them"}.`);
   return said.join(" ");
 }
 
+// Made requests before those that the app serves, and these before those that wait for one.
+const rankOf = line => causesOf(line).length ? 2 : line.party.side === "served" ? 1 : 0;
+
 function waiting() {
   const shown = waits.lines.filter(line => isChosen(line.party)).map(line => ({ ...line, severity: isMoving(line) ? "INFO" : "WARN" }));
-  const hanging = shown.filter(line => !isMoving(line)), more = [...hanging.slice(TABLES.waits.limit), ...shown.filter(isMoving)];
+  const hanging = shown.filter(line => !isMoving(line)).sort((a, b) => rankOf(a) - rankOf(b)), more = [...hanging.slice(TABLES.waits.limit), ...shown.filter(isMoving)];
   const sentence = waitingSentence(hanging);
   fill("waits", hanging);
   fill("more-waits", more);
@@ -1175,7 +1198,7 @@ function waiting() {
 const PHASES = {
   queue: ["wait for a free connection of the session to this host"],
   resolve: ["look-up of the host's name"],
-  connect: ["TCP handshake", "accepts"],
+  connect: ["opening the connection, with a proxy's tunnel", "accepts"],
   tls: ["TLS handshake"],
   upload: ["request body", "reads"],
   processing: ["the wait for the server's answer"],
@@ -1432,7 +1455,7 @@ function factsOf(one) {
   return [
     [of("event") === "app" ? "Said" : "Began", dateAndTime(start)],
     ...kindOf(one) !== "waits" ? [["Took", seconds(one.seconds)]] : [[one.isOver ? "Was active" : "Active", age(one.seconds)],
-      ["Waits", WAITS[waitOf(one)]?.[0]], ["Last passed", isFinite(idleOf(one)) && `${age(idleOf(one))} ago`]],
+      ["Waits", WAITS[waitOf(one)]?.[0]], ["Nothing passed for", isFinite(idleOf(one)) && age(idleOf(one))]],
     ["Status", codeOf(one)],
     [party.side === "served" ? "Asked by" : "Made by", of("client.address") || party.client],
     ["To", `${party.host} ${address && `at ${address}`}`.trim()], ["Path", party.path],
@@ -1473,22 +1496,33 @@ function waterfall(one, pieces, roundTrip, usual) {
 const nameOf = line => line.of("http.request.method") ? requestOf(line).replace(/ \w+:\/\/[^/]+/, " ").replace(/\?.*/, "")
   : requestOf(line);
 
-// The lines of a trace in the order of their begin. A made request has the colours of its phases, a served
-// one a frame.
+// The rows of a trace in the order of their begin: one for each request, with its end or else what is known
+// last, and one for each other line.
+function rowsOf(trace) {
+  const rows = new Map(), weightOf = line => [/\.request$/.test(line.of("event")), line.isActive || false, line.end];
+  for (const line of drawer.lines.values()) {
+    if (line.trace !== trace || !isFinite(line.start)) continue;
+    const key = line.party.side && line.of("span_id") ? `${line.party.side} ${line.of("span_id")}` : line.key, there = rows.get(key);
+    const [mine, theirs] = [line, there || line].map(weightOf), place = mine.findIndex((one, i) => one !== theirs[i]);
+    if (!there || mine[place] > theirs[place]) rows.set(key, line);
+  }
+  return [...rows.values()].sort((a, b) => a.start - b.start || b.end - a.end);
+}
+
+// A made request has the colours of its phases, a served one a frame.
 function traceContent(trace, one) {
-  const spans = [...drawer.lines.values()].filter(line => line.trace === trace && isFinite(line.start))
-    .sort((a, b) => a.start - b.start || b.end - a.end);
+  const spans = rowsOf(trace);
   if (!spans.length) return [element("h3", "Trace"), element("p", `This process holds no line of this trace ${GONE}`)];
   const first = spans[0].start, total = Math.max(...spans.map(({ end }) => end - first), 1e-3);
   const items = spans.map(line => {
     const { party, of, start, end, seconds: time } = line;
     const bar = element(`span.bar.${party.side}`, party.side === "made" ? barOf(piecesOfLine(line), time) : []);
     return element("li", element(`button.step.${of("severity")}`, { onclick: () => openLine(line),
-      ...line === one && { "aria-current": true } },
+      ...(line === one || one?.isActive && line.of("span_id") === one.of("span_id")) && { "aria-current": true } },
       rowOf(`${kindOf(line) || "said"} ${party.client}`.trim(), nameOf(line), bar, (start - first) / total, (end - start) / total,
         `${statusOf(line)} ${time === undefined ? "" : seconds(time)}`.trim())));
   });
-  return [element("h3", `Trace: ${plural(spans.length, "line")}, ${seconds(total / 1000)} in all`),
+  return [element("h3", `Trace: ${plural(spans.length, "row")}, ${seconds(total / 1000)} in all`),
     element("ol.waterfall.trace", items)];
 }
 // Makes the parts of the page, scrapes, draws, and handles the controls.

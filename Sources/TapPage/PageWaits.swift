@@ -4,12 +4,13 @@ package import TapCore
 /// hundred.
 ///
 /// ```json
-/// {"limit_s": {"made": 30.0, "served": 30.0}, "held_s": 0.0, "count": 1, "unstarted": 0,
+/// {"limit_s": {"made": 30.0, "served": 30.0}, "held_s": 6.0, "held_by": "queue", "count": 1, "unstarted": 0,
 ///  "oldest": [{"id": "861723004511000", "start_us": 1763717400123456,
 ///   "line": {"event": "http.client.request.waiting", "client.name": "payments", "duration_s": 42.0}}]}
 /// ```
 ///
-/// `id` is the same for as long as a request waits. A line has the keys of the log's lines: no address,
+/// `id` is the same for as long as a request waits. `held_by` is `threads` if it is Dispatch that has none for
+/// the queue of all sessions. A line has the keys of the log's lines: no address,
 /// unless the log is served.
 package final class PageWaits: Sendable {
   private static let limit = 100
@@ -36,7 +37,8 @@ package final class PageWaits: Sendable {
       return .object([
         ("limit_s", .object(zip(["made", "served"], waiting.limits.map { .time($0) }).map { $0 })),
         ("held_s", .time(waiting.held?.duration ?? .zero)),
-        ("held_by", .text(waiting.held.map { $0.lacksThreads ? "threads" : "queue" })), ("count", .number(waiting.count)),
+        ("held_by", .text(waiting.held.map { $0.lacksThreads ? "threads" : "queue" })),
+        ("count", .number(waiting.count)),
         ("unstarted", .number(waiting.unstartedCount)), ("oldest", .list(oldest)),
       ])
     }
@@ -52,6 +54,7 @@ package final class PageWaits: Sendable {
       (isMade ? "url.template" : "http.route", .text(request.urlTemplate)),
       ("server.address", isMade ? .text(request.serverAddress) : nil),
       ("server.port", isMade ? .number(request.serverPort) : nil),
+      ("trace_id", .text(request.traceContext?.traceID)), ("span_id", .text(request.traceContext?.spanID)),
       ("http.response.status_code", .number(snapshot.statusCode)), ("duration_s", .time(snapshot.duration)),
       ("waiting_for", .text(snapshot.wait?.rawValue)), ("idle_s", .time(snapshot.idleTime)),
       ("http.request.body.size", .number(snapshot.requestBodySize)),

@@ -47,7 +47,7 @@ import TestSupport
     let others = try [.metrics(of: content.registry)] + EndpointRoute.page(showsHistory: true)
     try await PageContent.open(others + routes, isSound: false) { browser in
       try await browser.wait(
-        "$('waits-title').checkVisibility() && $('waits-title').textContent === 'What hangs is unknown: /page/waits answers 503.'"
+        "$('waits-title').checkVisibility() && $('waits-title').textContent === 'What waits is unknown: /page/waits answers 503.'"
       )
       // Until then it does without.
       #expect(try await browser.text("slowest-title").hasSuffix("since the start"))

@@ -91,7 +91,7 @@ import TestSupport
       content.metrics.requestStarted(content.request())
       try await browser.wait("!$('none-yet').checkVisibility()")
       #expect(
-        try await browser.text("wrong-title") == "No request has ended in the last minute, 1 in flight.")
+        try await browser.text("wrong-title") == "No request has ended in the last minute, 1 active.")
       content.record(1, content.request(), 1)
       try await browser.wait("$('wrong-title').textContent.endsWith(': 1 request.')")
     }
@@ -187,7 +187,7 @@ import TestSupport
         rows == """
           \(PageContent.hostile) → busy.test|10 s mean|1 request|queue 10 s|100 % is queue: wait for a free connection of the session to this host. The app can change it: allow more connections (httpMaximumConnectionsPerHost), or make fewer requests at once.
           payments → api.test|272 ms mean|5 requests|60 % on a reused connection|40 ms round trip|3 segments sent again|resolve 800 µs|connect 1.2 ms|tls 6 ms|processing 64 ms|transfer 0 ms|unknown 200 ms|73.5 % is unknown: in no phase, such as redirects, challenges, or a wait for what never came.
-          search → down.test|3 ms mean|2 requests|resolve 1 ms|connect 2 ms|66.7 % is connect: TCP handshake, by the network or a server that accepts slowly.
+          search → down.test|3 ms mean|2 requests|resolve 1 ms|connect 2 ms|66.7 % is connect: opening the connection, with a proxy's tunnel, by the network or a server that accepts slowly.
           """)
       // The pieces of a bar are as wide as their part of the time.
       let bar = "[...all('.bar')[1].children]"
@@ -367,18 +367,24 @@ import TestSupport
         }).join()
         """, "0,0,60,-120"
       ),
-      // A body moves until the second question says that it does not: each looks for what has passed since
-      // the one before.
+      // What passed within the limit moves, and so may a body of which nobody has seen how long nothing
+      // passes. A served request moves with those that the app makes in its trace, which go first.
       (
         """
         (() => {
-          Object.assign(waits, { limits: { made: 5 }, seen: new Map([["once", 1], ["twice", 2]]) });
-          const event = "http.client.request.waiting";
-          return [["once", "body", 9], ["twice", "body", 9], ["twice", "body", 4], ["once", "response", 9]]
-            .map(([id, waiting_for, idle_s]) => ({ event, duration_s: 9, waiting_for, idle_s, id }))
-            .map(line => isMoving(waitingLine({ id: line.id, start_us: 0, line }))).join();
+          const lines = [["a", "body"], ["b", "upload"], ["c", "response"], ["d", "body", 9], ["e", "body", 4], ["f", "response", 4]]
+            .map(([id, waiting_for, idle_s]) => ({ id, waiting_for, idle_s, event: "http.client.request.waiting" }))
+            .concat(["c", "e", "c e", "none"].map(id => ({ id, waiting_for: "request", event: "http.server.request.waiting" })));
+          Object.assign(waits, { limits: { made: 5, served: 5 } });
+          waits.lines = lines.map((line, i) => waitingLine({ id: `${i}`, start_us: line.event.includes("client") ? 2e6 : 1e6,
+            line: { ...line, duration_s: 9, trace_id: line.id.at(-1) } }));
+          const said = waits.lines.map(isMoving), hanging = waits.lines.filter(line => !isMoving(line));
+          const sentence = waitingSentence(hanging).replace(/since .*?\\./, "since then.");
+          waits.lines = [];
+          return `${said.join()} ${sentence}`;
         })()
-        """, "true,false,true,false"
+        """,
+        "true,true,false,false,true,true,false,true,true,true 2 requests have waited over 5\u{a0}s: to no route for the response, since then. 1 served request waits because of them."
       ),
       // An estimate is never above the slowest request by more than its bucket's width, and never below the
       // bucket.

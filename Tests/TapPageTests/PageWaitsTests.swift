@@ -157,6 +157,96 @@ import TestSupport
     }
   }
 
+  enum Cause: String, CaseIterable, Sendable {
+    case upstream, dribble, credentials, connect
+
+    /// The sentence about what hangs, and the summary of what does not.
+    var said: String {
+      let waits = "1 request has waited over 5\u{a0}s: GET /payments/{id} for"
+      return switch self {
+      case .upstream:
+        "\(waits) the response, since then. 2 served requests wait because of it. "
+      case .dribble: " 3 requests active for over 5\u{a0}s"
+      case .credentials: "\(waits) credentials, since then. "
+      case .connect: "\(waits) a connection, since then. "
+      }
+    }
+  }
+
+  /// A request that an app makes for two that it serves, or for itself.
+  @Test(arguments: Cause.allCases)
+  func `the cause goes before the symptom`(cause: Cause) async throws {
+    let (over, deaf) = (Gate(), try DeafPort())
+    let origin = try Origin { _ in
+      switch cause {
+      case .credentials: [.response("401 Unauthorized", headers: [("WWW-Authenticate", "Basic realm=\"x\"")])]
+      case .dribble:
+        [.text("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")]
+          + (0..<10_000).flatMap { _ in [.text("x"), .think(100)] }
+      default: [.hold(over)]
+      }
+    }
+    let configuration = with(Tap.Configuration(environment: [:])) {
+      $0.endpoint = Endpoint.Configuration(address: .loopback(port: 0))
+      ($0.servesLog, $0.isQuiet) = (true, true)
+      $0.outbound.pathTemplates = ["/payments/{id}"]
+      ($0.outbound.waitingLimit, $0.inbound.waitingLimit) = (Self.limit, Self.limit)
+    }
+    let tap = try Tap.start(configuration)
+    let session = tap.session(client: "payments", delegate: SilentDelegate(), delegateQueue: nil)
+    let port = cause == .connect ? deaf.port : origin.port
+    let url = try #require(URL(string: "http://127.0.0.1:\(port)/payments/17"))
+    let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    let isServed = [.upstream, .dribble].contains(cause)
+    let served = (0..<(isServed ? 2 : 0)).map {
+      tap.inbound.begin(method: "GET", path: "/auth/\($0)", route: "/auth", traceparent: trace)
+    }
+    var request = URLRequest(url: url)
+    request.timeoutInterval = 600
+    let traced = TraceContext.$current.withValue(served.last?.trace) { request.traced() }
+    session.dataTask(with: traced).resume()
+    let endpoint = try #require(tap.address?.port)
+    try await Browser.use { browser in
+      try await browser.show(width: 1280)
+      try await browser.open("http://127.0.0.1:\(endpoint)/")
+      let said =
+        "$('waits-title').textContent.replace(/since [\\d:]{8}/, 'since then') + ' ' + $('more-waits-words').textContent"
+      try await browser.wait("\(said) === \(String(reflecting: cause.said))")
+      try await PageViewTests.keep(browser, "waits-\(cause)", isWhole: false)
+      if cause == .upstream {
+        #expect(
+          try await browser.rows("waits").map { $0.prefix { $0 != "|" } } == [
+            "waits for the response", "waits for a request that the app makes",
+            "waits for a request that the app makes",
+          ])
+        // A row for each request, however many lines there are of it.
+        try await browser.wait(
+          "log.lines.filter(line => kindOf(line) === 'waits' && line.party.side === 'made').length > 1")
+        try await browser.openDrawer(at: "#waits button")
+        try await browser.wait("document.querySelectorAll('.trace li').length === 3")
+        try await PageViewTests.keep(browser, "waits-\(cause)-trace", isWhole: false)
+      }
+      if cause == .credentials {
+        try await browser.openDrawer(at: "#waits button")
+        #expect(try await browser.seen().contains("The server wants credentials, and nobody gives them."))
+      }
+      #expect(browser.complaints == [])
+    }
+    withExtendedLifetime(served) {}
+    over.open()
+    session.invalidateAndCancel()
+    origin.stop()
+    await tap.shutdown()
+  }
+
+  /// Answers no challenge. Without a delegate the request ends from Swift 6.3.2 on.
+  private final class SilentDelegate: NSObject, URLSessionTaskDelegate {
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+      completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {}
+  }
+
   @Test func `says that the queue of all sessions is held`() async throws {
     let registry = Registry()
     let driver = try RequestDriver(registry: registry) { $0.waitingLimit = .milliseconds(1) }
@@ -188,6 +278,9 @@ import TestSupport
           "/^URLSession starts no requests, since [\\d:]{8}: something holds the queue of all sessions\\.$/"
         try await browser.wait("\(none).test($('waits-title').textContent)")
         #expect(try await browser.holds("$('waits-part').className !== 'quiet'"))
+        // Dispatch does not run either.
+        driver.recorder.watch(QueueProbe(compare: { _ in }) { _ in })
+        try await browser.wait("$('waits-title').textContent.includes('Dispatch has no thread left')")
         driver.recorder.watch(QueueProbe { $0() })
         try await browser.wait("!$('waits-part').checkVisibility()")
         #expect(browser.complaints == [])

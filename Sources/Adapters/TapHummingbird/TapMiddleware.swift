@@ -34,12 +34,12 @@ public struct TapMiddleware<Context: RequestContext>: RouterMiddleware {
   public func handle(
     _ request: Request, context: Context, next: (Request, Context) async throws -> Response
   ) async throws -> Response {
-    let observed = inbound.begin(request, scheme: scheme)
+    let observed = inbound.begin(request, scheme: scheme, route: context.route)
     do {
       var response = try await ServiceContext.withTrace(observed.trace) { try await next(request, context) }
       let (status, headers, body) = (response.status.code, inbound.kept(response.headers), response.body)
       response.body = ResponseBody(contentLength: body.contentLength) { writer in
-        observed.responseBegan(statusCode: status)
+        observed.responseBegan(statusCode: status, route: context.route)
         try await body.write(writer)
         observed.end(
           statusCode: status, route: context.route, responseBodySize: body.contentLength,
@@ -65,12 +65,14 @@ private let traceparent = HTTPField.Name("traceparent")
 
 extension InboundRequests {
   /// Begins a request of Hummingbird's.
-  func begin(_ request: Request, scheme: String) -> ActiveRequest {
+  ///
+  /// - Parameter route: Which a middleware of a router knows by now.
+  func begin(_ request: Request, scheme: String, route: String? = nil) -> ActiveRequest {
     // Most targets are a path alone (RFC 9112, section 3.2.1), of which Hummingbird would make a copy.
     let target = request.uri.string
     let isPath = target.utf8.first == UInt8(ascii: "/") && !target.utf8.contains(UInt8(ascii: "?"))
     return begin(
-      method: request.method.rawValue, path: isPath ? target : request.uri.path, scheme: scheme,
+      method: request.method.rawValue, path: isPath ? target : request.uri.path, scheme: scheme, route: route,
       traceparent: traceparent.flatMap { request.headers[$0] }, headers: { request.headers.value(of: $0) })
   }
 

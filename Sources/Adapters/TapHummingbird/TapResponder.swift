@@ -112,7 +112,7 @@ private final class Connection: Sendable {
       return exchange?.request
     }
     // From here on Hummingbird writes the response.
-    request?.responseBegan(statusCode: status)
+    request?.responseBegan(statusCode: status, route: route)
   }
 
   /// Counts the bytes of a body of unknown length as they are written.

@@ -52,7 +52,7 @@ const requestIn = one => one.path || !one.line ? pathOf(one) : `${nameOf(one.lin
 
 function sentenceOf([first, ...others], ended) {
   const time = `in the last ${chosen.minutes > 1 ? `${chosen.minutes} minutes` : "minute"}`;
-  if (!ended) return `No request has ended ${time}, ${number(sum(seriesOf("active").filter(isChosenServer)))} in flight.`;
+  if (!ended) return `No request has ended ${time}, ${number(sum(seriesOf("active").filter(isChosenServer)))} active.`;
   if (!first) return `Nothing failed and nothing was slow ${time}: ${plural(ended, "request")}.`;
   const { count, all, side, host, method, path, line, failure, words } = first;
   return `${number(count)} of ${plural(all, path ? "request" : `${method} request`)} ${side === "made" ? "to" : "served at"} `

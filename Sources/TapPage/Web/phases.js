@@ -6,7 +6,7 @@
 const PHASES = {
   queue: ["wait for a free connection of the session to this host"],
   resolve: ["look-up of the host's name"],
-  connect: ["TCP handshake", "accepts"],
+  connect: ["opening the connection, with a proxy's tunnel", "accepts"],
   tls: ["TLS handshake"],
   upload: ["request body", "reads"],
   processing: ["the wait for the server's answer"],

@@ -87,7 +87,7 @@ function factsOf(one) {
   return [
     [of("event") === "app" ? "Said" : "Began", dateAndTime(start)],
     ...kindOf(one) !== "waits" ? [["Took", seconds(one.seconds)]] : [[one.isOver ? "Was active" : "Active", age(one.seconds)],
-      ["Waits", WAITS[waitOf(one)]?.[0]], ["Last passed", isFinite(idleOf(one)) && `${age(idleOf(one))} ago`]],
+      ["Waits", WAITS[waitOf(one)]?.[0]], ["Nothing passed for", isFinite(idleOf(one)) && age(idleOf(one))]],
     ["Status", codeOf(one)],
     [party.side === "served" ? "Asked by" : "Made by", of("client.address") || party.client],
     ["To", `${party.host} ${address && `at ${address}`}`.trim()], ["Path", party.path],
@@ -128,21 +128,32 @@ function waterfall(one, pieces, roundTrip, usual) {
 const nameOf = line => line.of("http.request.method") ? requestOf(line).replace(/ \w+:\/\/[^/]+/, " ").replace(/\?.*/, "")
   : requestOf(line);
 
-// The lines of a trace in the order of their begin. A made request has the colours of its phases, a served
-// one a frame.
+// The rows of a trace in the order of their begin: one for each request, with its end or else what is known
+// last, and one for each other line.
+function rowsOf(trace) {
+  const rows = new Map(), weightOf = line => [/\.request$/.test(line.of("event")), line.isActive || false, line.end];
+  for (const line of drawer.lines.values()) {
+    if (line.trace !== trace || !isFinite(line.start)) continue;
+    const key = line.party.side && line.of("span_id") ? `${line.party.side} ${line.of("span_id")}` : line.key, there = rows.get(key);
+    const [mine, theirs] = [line, there || line].map(weightOf), place = mine.findIndex((one, i) => one !== theirs[i]);
+    if (!there || mine[place] > theirs[place]) rows.set(key, line);
+  }
+  return [...rows.values()].sort((a, b) => a.start - b.start || b.end - a.end);
+}
+
+// A made request has the colours of its phases, a served one a frame.
 function traceContent(trace, one) {
-  const spans = [...drawer.lines.values()].filter(line => line.trace === trace && isFinite(line.start))
-    .sort((a, b) => a.start - b.start || b.end - a.end);
+  const spans = rowsOf(trace);
   if (!spans.length) return [element("h3", "Trace"), element("p", `This process holds no line of this trace ${GONE}`)];
   const first = spans[0].start, total = Math.max(...spans.map(({ end }) => end - first), 1e-3);
   const items = spans.map(line => {
     const { party, of, start, end, seconds: time } = line;
     const bar = element(`span.bar.${party.side}`, party.side === "made" ? barOf(piecesOfLine(line), time) : []);
     return element("li", element(`button.step.${of("severity")}`, { onclick: () => openLine(line),
-      ...line === one && { "aria-current": true } },
+      ...(line === one || one?.isActive && line.of("span_id") === one.of("span_id")) && { "aria-current": true } },
       rowOf(`${kindOf(line) || "said"} ${party.client}`.trim(), nameOf(line), bar, (start - first) / total, (end - start) / total,
         `${statusOf(line)} ${time === undefined ? "" : seconds(time)}`.trim())));
   });
-  return [element("h3", `Trace: ${plural(spans.length, "line")}, ${seconds(total / 1000)} in all`),
+  return [element("h3", `Trace: ${plural(spans.length, "row")}, ${seconds(total / 1000)} in all`),
     element("ol.waterfall.trace", items)];
 }

@@ -119,7 +119,7 @@ function figuresOf(side) {
   for (const one of seriesOf(side)) if (isChosen(one)) add(numbers, one.numbers);
   const part = place => number(numbers[place]) + (numbers[place] ? ` (${percent(share(numbers, place))})` : "");
   const active = chosen.path ? "–" : number(sum(seriesOf(isMade ? "active" : "serving").filter(isChosen)));
-  return [[`Requests ${side}`, ["requests", "", number(numbers[COUNT])], ["active", " in flight", active]],
+  return [[`Requests ${side}`, ["requests", "", number(numbers[COUNT])], ["active", " active", active]],
     ["Errors: no complete response, or 5xx", ["errors", "", part(ERRORS)]],
     ["4xx", ["refused", "", part(REFUSED)]],
     ["Latency", ...QUANTILES.map(q => [`p${100 * q}`, ` p${100 * q}`, quantileText(q, { numbers, bounds })])]];

@@ -1,15 +1,15 @@
-// What hangs: the requests that wait for longer than the limits of their directions, the oldest hundred. The
-// process lists them at each refresh.
-const waits = { lines: [], count: 0, unstarted: 0, heldSince: 0, limits: {}, trouble: "", seen: new Map() };
+// The requests that wait for longer than the limits of their directions, the oldest hundred. The process
+// lists them at each refresh.
+const waits = { lines: [], count: 0, unstarted: 0, heldSince: 0, heldBy: "", limits: {}, trouble: "" };
 
 async function readWaits() {
   try {
-    const { limit_s: limits, held_s: held, count, unstarted, oldest } = await get("page/waits").then(answer => answer.json());
-    const seen = new Map(oldest.map(({ id }) => [id, (waits.seen.get(id) || 0) + 1]));
-    Object.assign(waits, { lines: oldest.map(waitingLine), count, unstarted, limits, trouble: "", seen,
+    const { limit_s: limits, held_s: held, held_by: heldBy, count, unstarted, oldest } =
+      await get("page/waits").then(answer => answer.json());
+    Object.assign(waits, { lines: oldest.map(waitingLine), count, unstarted, limits, heldBy, trouble: "",
       heldSince: held > 0 ? Date.now() - 1000 * held : 0 });
   } catch (error) {
-    Object.assign(waits, { lines: [], count: 0, unstarted: 0, heldSince: 0, trouble: error.message });
+    Object.assign(waits, { lines: [], count: 0, unstarted: 0, heldSince: 0, heldBy: "", trouble: error.message });
   }
 }
 
@@ -23,18 +23,33 @@ function waitingLine({ id, start_us: microseconds, line: fields }) {
 const WAITS = {
   start: ["to be started", "URLSession has taken it and has not started it: something holds the queue of all sessions,"
     + " such as a delegate, a protocol class or a body stream that does not return."],
+  queue: ["for a free connection", "Other requests of the session have all connections that one host gets."],
+  resolve: ["for the host's address", "The look-up of the host's name has no answer."],
+  connect: ["for a connection", "The server, or a proxy on the way to it, has not taken the connection."],
+  tls: ["for the TLS handshake", "The connection is open, and the TLS handshake is not complete."],
+  upload: ["for the server to take the body", "The server has not taken the whole body of the request."],
   response: ["for the response", "The head of the response has not come."],
   body: ["for the rest of the response", "The head has come, and the body is not complete."],
-  credentials: ["for an answer to the challenge", "The app has not answered the server's challenge."],
-  redirect: ["for an answer to a redirect", "The app has not answered the redirect."],
+  credentials: ["for credentials", "The server wants credentials, and nobody gives them. Without a delegate that answers,"
+    + " Foundation before Swift 6.3.2 waits for ever: cancel the request."],
+  redirect: ["for an answer to a redirect", "The app has not answered the redirect, and Foundation waits for ever: cancel the request."],
   handler: ["for the app's handler", "The app has not responded."],
+  request: ["for a request that the app makes", "The app has not responded, and a request that it makes in this trace has not ended."],
   client: ["for its caller", "The response is being written."],
 };
 const waitOf = ({ of }) => of("waiting_for");
 const idleOf = ({ numberOf }) => numberOf("idle_s");
-// Something has passed within the limit: it takes long, and does not hang. Of a body that is known from the
-// second question on, because each looks for what has passed since the one before.
-const isMoving = line => idleOf(line) < waits.limits[line.party.side] || waitOf(line) === "body" && !(waits.seen.get(line.id) > 1);
+// The made requests for which a served one waits: of its trace, and begun while it is served.
+const causesOf = line => waitOf(line) !== "request" ? []
+  : waits.lines.filter(one => one.party.side === "made" && one.trace === line.trace && one.start >= line.start);
+
+// Something has passed within the limit, or may have: it takes long, and does not hang. A served request moves
+// with those that it waits for; those that are not here are younger than the limit.
+function isMoving(line) {
+  const causes = causesOf(line), wait = waitOf(line), idle = idleOf(line);
+  if (wait === "request") return !causes.length || causes.some(isMoving);
+  return idle < waits.limits[line.party.side] || idle === undefined && /^(body|upload)$/.test(wait);
+}
 
 // A time in at most two units, without a fraction.
 function age(time) {
@@ -67,22 +82,30 @@ Object.assign(TABLES, { waits: { title: "", limit: 5, columns: WAITING }, "more-
 const limitOf = lines => seconds(Math.min(...lines.map(line => waits.limits[line.party.side])));
 const hasMore = () => waits.count > waits.lines.length;
 
-// The sentences about the requests that hang, the oldest of which is named.
+const HELD = { queue: "something holds the queue of all sessions", threads: "Dispatch has no thread left, because blocks that do not return have all of them" };
+
+// The sentences about the requests that hang. What may be a cause goes first, and the oldest is named.
 function waitingSentence(hanging) {
-  if (waits.trouble) return `What hangs is unknown: ${waits.trouble}.`;
-  const [unstarted, others] = [true, false].map(is => hanging.filter(line => (waitOf(line) === "start") === is)), said = [];
+  if (waits.trouble) return `What waits is unknown: ${waits.trouble}.`;
+  const isUnstarted = line => waitOf(line) === "start", unstarted = hanging.filter(isUnstarted), said = [];
   const heldSince = waits.heldSince || unstarted[0]?.start;
   if (waits.unstarted || waits.heldSince) said.push(
     `URLSession ${waits.unstarted ? `has not started ${plural(waits.unstarted, "request")}` : "starts no requests"}`
-    + `${heldSince ? `, since ${timeOfDay(heldSince)}` : ""}: something holds the queue of all sessions.`);
-  if (others.length) said.push(`${hasMore() ? "At least " : ""}${plural(others.length, "request")} ${others.length === 1 ? "has" : "have"}`
-    + ` waited over ${limitOf(others)}: ${`${waitingName(others[0])} ${WAITS[waitOf(others[0])]?.[0] || ""}`.trim()}, since ${beginOf(others[0])}.`);
+    + `${heldSince ? `, since ${timeOfDay(heldSince)}` : ""}: ${HELD[waits.heldBy] || HELD.queue}.`);
+  const others = hanging.filter(line => !isUnstarted(line)), effects = others.filter(line => causesOf(line).length);
+  const causes = others.filter(line => !effects.includes(line)), [first] = causes;
+  if (first) said.push(`${hasMore() ? "At least " : ""}${plural(causes.length, "request")} ${causes.length === 1 ? "has" : "have"}`
+    + ` waited over ${limitOf(causes)}: ${`${waitingName(first)} ${WAITS[waitOf(first)]?.[0] || ""}`.trim()}, since ${beginOf(first)}.`);
+  if (effects.length) said.push(`${plural(effects.length, "served request")} wait${effects.length === 1 ? "s" : ""} because of ${causes.length === 1 ? "it" : "them"}.`);
   return said.join(" ");
 }
 
+// Made requests before those that the app serves, and these before those that wait for one.
+const rankOf = line => causesOf(line).length ? 2 : line.party.side === "served" ? 1 : 0;
+
 function waiting() {
   const shown = waits.lines.filter(line => isChosen(line.party)).map(line => ({ ...line, severity: isMoving(line) ? "INFO" : "WARN" }));
-  const hanging = shown.filter(line => !isMoving(line)), more = [...hanging.slice(TABLES.waits.limit), ...shown.filter(isMoving)];
+  const hanging = shown.filter(line => !isMoving(line)).sort((a, b) => rankOf(a) - rankOf(b)), more = [...hanging.slice(TABLES.waits.limit), ...shown.filter(isMoving)];
   const sentence = waitingSentence(hanging);
   fill("waits", hanging);
   fill("more-waits", more);

@@ -108,26 +108,64 @@ import TestSupport
   /// Of what passed before the first look, the kernel alone knows when.
   @Test(arguments: [Hang.body, .interim])
   func `a first look sees how long nothing has passed, or does not say it`(hang: Hang) async throws {
-    let sent = (0..<12).map { _ in Gate() }
-    let over = Gate()
+    let (early, more, sent, over) = (Gate(), Gate(), Gate(), Gate())
     let (head, piece) =
       hang == .body
       ? ("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", "x") : ("", "HTTP/1.1 103 Early Hints\r\n\r\n")
     let origin = try Origin { _ in
-      [.text(head)] + sent.flatMap { [.think(100), .text(piece), .signal($0)] } + [.hold(over)]
+      [.text(head), .text(piece), .think(300), .signal(early)]
+        + [.hold(more), .text(piece), .signal(sent), .hold(over)]
     }
     defer { over.open() }
     let url = origin.url("/\(hang)")
     let task = AskedProtocol.session(nil).dataTask(with: url)
     task.resume()
-    for gate in sent.dropLast() { try await gate.wait("a piece") }
-    // The last one comes later, or has come already, just now.
-    let before = Instant(nanoseconds: Instant.now.nanoseconds - 100_000_000 - TCPInfo.resolution)
-    try await sent.last?.wait("the last piece")
+    try await early.wait("an early piece")
+    let before = Instant(nanoseconds: Instant.now.nanoseconds - TCPInfo.resolution)
+    more.open()
+    try await sent.wait("a piece")
     let known = try await progress(of: url, "a look") { $0.wait != nil }
     #expect((known.lastActivity != nil) == TCPInfo.isUsed)
     if let last = known.lastActivity { #expect(before <= last) }
     _ = try await cancel(task, of: url)
+  }
+
+  /// libcurl does not tell when a proxy has opened it. In a process of its own, whose sessions all read the
+  /// variable.
+  @Test func `a proxy's tunnel is a part of the connection`() async {
+    await #expect(processExitsWith: .success) {
+      let (test, over) = (TransferProgressTests(), Gate())
+      let origin = try Origin { request in
+        switch request.target {
+        case "silent.test:443": [.hold(over)]
+        case "open.test:443": [.text("HTTP/1.1 200 OK\r\n\r\n"), .hold(over)]
+        default: [.think(60), .response("407 Proxy Authentication Required"), .close]
+        }
+      }
+      setenv("https_proxy", "http://127.0.0.1:\(origin.port)", 1)
+      setenv("no_proxy", "", 1)
+      func text(_ observation: RequestObservation) -> String {
+        let connect = observation.timings[nanoseconds: .connect] ?? 0
+        let cut = observation.cutOffPhase?.rawValue ?? "none"
+        return "\(connect >= 50_000_000) \(observation.timings[.tls] == nil) \(cut)"
+      }
+      var seen: [String] = []
+      for (host, wait) in [("silent", RequestWait.connect), ("open", .tls)] {
+        let url = try #require(URL(string: "https://\(host).test/"))
+        let task = AskedProtocol.session(nil).dataTask(with: url)
+        task.resume()
+        let begun = Instant.now
+        _ = try await test.progress(of: url, "\(wait)") {
+          $0.wait == wait && begun.duration(to: .now) > .milliseconds(100)
+        }
+        seen.append(text(try await test.cancel(task, of: url)))
+      }
+      let url = try #require(URL(string: "https://refused.test/"))
+      _ = try? await AskedProtocol.session(nil).data(from: url)
+      try await AskedProtocol.observer.waitForEnds(3)
+      seen.append(text(try #require(AskedProtocol.observer.ended.last)))
+      #expect(seen == ["true true connect", "true true tls", "true true connect"])
+    }
   }
 
   /// What libcurl says of a server's transfers is doubted.
