@@ -70,7 +70,7 @@ import TestSupport
       }
       let own = ["connection", "size", "unsent", "stream"]
       let others = example.facts.filter { fact in !own.contains { fact.hasPrefix($0) } }
-      let transfer = try Example(testDescription: "", facts: others, expected: "").transfer()
+      let transfer = try Example.transfer(others)
       let isStream = example.facts.contains("stream")
       let wait = transfer.wait(
         CurlActivity(connectionID: number("connection")), bodySize: isStream ? nil : number("size") ?? 0,

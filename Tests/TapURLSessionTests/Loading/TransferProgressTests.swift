@@ -130,44 +130,6 @@ import TestSupport
     _ = try await cancel(task, of: url)
   }
 
-  /// libcurl does not tell when a proxy has opened it. In a process of its own, whose sessions all read the
-  /// variable.
-  @Test func `a proxy's tunnel is a part of the connection`() async {
-    await #expect(processExitsWith: .success) {
-      let (test, over) = (TransferProgressTests(), Gate())
-      let origin = try Origin { request in
-        switch request.target {
-        case "silent.test:443": [.hold(over)]
-        case "open.test:443": [.text("HTTP/1.1 200 OK\r\n\r\n"), .hold(over)]
-        default: [.think(60), .response("407 Proxy Authentication Required"), .close]
-        }
-      }
-      setenv("https_proxy", "http://127.0.0.1:\(origin.port)", 1)
-      setenv("no_proxy", "", 1)
-      func text(_ observation: RequestObservation) -> String {
-        let connect = observation.timings[nanoseconds: .connect] ?? 0
-        let cut = observation.cutOffPhase?.rawValue ?? "none"
-        return "\(connect >= 50_000_000) \(observation.timings[.tls] == nil) \(cut)"
-      }
-      var seen: [String] = []
-      for (host, wait) in [("silent", RequestWait.connect), ("open", .tls)] {
-        let url = try #require(URL(string: "https://\(host).test/"))
-        let task = AskedProtocol.session(nil).dataTask(with: url)
-        task.resume()
-        let begun = Instant.now
-        _ = try await test.progress(of: url, "\(wait)") {
-          $0.wait == wait && begun.duration(to: .now) > .milliseconds(100)
-        }
-        seen.append(text(try await test.cancel(task, of: url)))
-      }
-      let url = try #require(URL(string: "https://refused.test/"))
-      _ = try? await AskedProtocol.session(nil).data(from: url)
-      try await AskedProtocol.observer.waitForEnds(3)
-      seen.append(text(try #require(AskedProtocol.observer.ended.last)))
-      #expect(seen == ["true true connect", "true true tls", "true true connect"])
-    }
-  }
-
   /// What libcurl says of a server's transfers is doubted.
   @Test func `a look at a server that is doubted sees nothing`() async throws {
     let server = try Silence(.response)
