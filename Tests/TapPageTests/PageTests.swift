@@ -384,7 +384,7 @@ import TestSupport
           return `${said.join()} ${sentence}`;
         })()
         """,
-        "true,true,false,false,true,true,false,true,true,true 2 requests have waited over 5\u{a0}s: to no route for the response, since then. 1 served request waits because of them."
+        "true,true,false,false,true,true,false,true,true,true 2 requests have waited over 5 s: to no route for the response, since then. 1 served request waits because of them."
       ),
       // An estimate is never above the slowest request by more than its bucket's width, and never below the
       // bucket.
