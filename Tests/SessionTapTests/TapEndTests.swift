@@ -344,14 +344,6 @@ import TestSupport
     #expect(said.first?.contains(request) == true)
   }
 
-  /// No signal has asked the app to end.
-  @Test func `an app's own cancellation is an error`() async throws {
-    let tap = try Tap.start(.test())
-    await #expect(throws: CancellationError.self) {
-      try await tap.runUntilTerminated { throw CancellationError() }
-    }
-  }
-
   @Test func `an app's error is thrown after the shutdown`() async throws {
     struct Failed: Error {}
     let tap = try Tap.start(.test())

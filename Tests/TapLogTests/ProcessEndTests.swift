@@ -16,22 +16,15 @@ import TestSupport
     func flush() { lines.withLock { $0.flushed = $0.written } }
   }
 
-  @Test func `waits for the lines that are on their way, when it is a normal one`() async {
-    await #expect(processExitsWith: .exitCode(7)) {
-      // The first that is registered is called last.
-      atexit { _exit(FlushedSink.shared.flushed == 100 ? 7 : 1) }
-      let log = try RequestLog(to: .custom(FlushedSink.shared))
-      for index in 0..<100 { log.log(.info, "\(index)") }
-      exit(0)
-    }
-  }
-
-  @Test func `does not wait for them if the app says so`() async {
-    await #expect(processExitsWith: .exitCode(7)) {
-      // The sink counts at a flush, and nothing but the exit would ask for one.
-      atexit { _exit(FlushedSink.shared.flushed == 0 ? 7 : 1) }
+  @Test(.serialized, arguments: [true, false])
+  func `waits for the lines that are on their way, unless the app says otherwise`(waits: Bool) async throws {
+    try ExitValues.give("ProcessEndTests.1", waits)
+    await #expect(processExitsWith: .exitCode(waits ? 107 : 7)) {
+      let waits = try ExitValues.take("ProcessEndTests.1", Bool.self)
+      // The first that is registered is called last. The sink counts at a flush, for which nothing else asks.
+      atexit { _exit(Int32(7 + FlushedSink.shared.flushed)) }
       let log = try RequestLog(
-        to: .custom(FlushedSink.shared), configuration: with(.init()) { $0.flushesAtExit = false })
+        to: .custom(FlushedSink.shared), configuration: with(.init()) { $0.flushesAtExit = waits })
       for index in 0..<100 { log.log(.info, "\(index)") }
       withExtendedLifetime(log) { exit(0) }
     }
