@@ -148,8 +148,8 @@ import TestSupport
     exit(7)
   }
 
-  /// Blocks that wait in Dispatch's pool take its threads, and not that of the queue. In a process of its own,
-  /// of whose tasks none runs meanwhile.
+  /// Blocks that wait in Dispatch's pool take its threads, and not that of the queue. In a process of its
+  /// own, of whose tasks none runs meanwhile.
   @Test func `is not said to be held where the app has filled Dispatch's pool`() async {
     await #expect(processExitsWith: .exitCode(7)) {
       let tap = try Tap.start(.test { $0.endpoint = nil })

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The trace that a request belongs to, and the request's place in it, as in the W3C headers `traceparent` and
-/// `tracestate`.
+/// The trace that a request belongs to, and the request's place in it, as in the W3C headers `traceparent`
+/// and `tracestate`.
 public struct TraceContext: Sendable, Hashable {
   /// The trace id as two numbers, never both 0.
   private let high, low: UInt64
@@ -30,7 +30,8 @@ public struct TraceContext: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - traceparent: The value of the header.
-  ///   - tracestate: The value of that header, if there is one. A value of other than visible ASCII characters
+  ///   - tracestate: The value of that header, if there is one. A value of other than visible ASCII
+  ///   characters
   ///     and spaces, or longer than 512, is ignored.
   ///   - span: The span that has these ids, for a ``RequestTracer`` that has injected them.
   public init?(traceparent: String, tracestate: String? = nil, span: (any AnyObject & Sendable)? = nil) {

@@ -43,8 +43,8 @@ const idleOf = ({ numberOf }) => numberOf("idle_s");
 const causesOf = line => waitOf(line) !== "request" ? []
   : waits.lines.filter(one => one.party.side === "made" && one.trace === line.trace && one.start >= line.start);
 
-// Something has passed within the limit, or may have: it takes long, and does not hang. A served request moves
-// with those that it waits for; those that are not here are younger than the limit.
+// Something has passed within the limit, or may have: it takes long, and does not hang. A served request
+// moves with those that it waits for; those that are not here are younger than the limit.
 function isMoving(line) {
   const causes = causesOf(line), wait = waitOf(line), idle = idleOf(line);
   if (wait === "request") return !causes.length || causes.some(isMoving);

@@ -115,8 +115,8 @@ package struct CurlInfo: Sendable {
       headSize: number(.headSize, of: curl), connectionID: number(.connectionID, of: curl))
   }
 
-  /// The tunnel of a connection that was opened for TLS. Only a libcurl before 8.0 or from 8.7 on tells of one
-  /// before the proxy has answered: by what it has sent before there is TLS, or that a proxy is used.
+  /// The tunnel of a connection that was opened for TLS. Only a libcurl before 8.0 or from 8.7 on tells of
+  /// one before the proxy has answered: by what it has sent before there is TLS, or that a proxy is used.
   private func tunnel(of curl: UnsafeMutableRawPointer, isConnected: Bool) -> TransferInfo.Tunnel? {
     let answer: Int = number(.connectCode, of: curl) ?? 0
     if (200..<300).contains(answer) { return .open }

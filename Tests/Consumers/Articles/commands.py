@@ -13,7 +13,6 @@ STEPS = [".ci/run", "Tests/Scripts/README.md"]
 # Commands that are not run, by their first words: why not.
 LEFT_OUT = {
     ".ci/run": "this is a step of it",
-    ".ci/quick": "its steps are steps of .ci/run",
     "docker": "needs a Docker engine",
     "Tests/Scripts/bench-endpoint": "needs a release build and a quiet machine; Tests/Scripts/README.md says how it is run",
 }

@@ -94,7 +94,9 @@ extension ExtremeTrial {
     return begin { (inbound, method: String) in inbound.begin(method: method, path: "/") }
       + begin { inbound, text in inbound.begin(method: "GET", path: "/", headers: { _ in text }) }
       + begin { (inbound, path: String) in inbound.begin(method: "GET", path: path) }
-      + begin { $0.begin(method: "GET", path: "/", scheme: $1, route: $1, traceparent: $1, clientAddress: $1) }
+      + begin {
+        $0.begin(method: "GET", path: "/", scheme: $1, route: $1, traceparent: $1, clientAddress: $1)
+      }
       + begin { $0.begin(method: "GET", path: "/", fields: $1) }
       + end("responseBegan") { (request, code: Int) in
         request.responseBegan(statusCode: code)

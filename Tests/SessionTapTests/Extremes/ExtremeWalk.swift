@@ -13,8 +13,8 @@ struct ExtremeWalk {
   private let origin: Origin
   private let trial: ExtremeTrial
 
-  /// Runs all trials in this process, which writes each step to a file before it is taken, and on its standard
-  /// error why it ended there.
+  /// Runs all trials in this process, which writes each step to a file before it is taken, and on its
+  /// standard error why it ended there.
   static func run(in path: String) async throws {
     dup2(open(path + "/step", O_CREAT | O_WRONLY | O_APPEND, 0o600), 2)
     let origin = try RunningExtreme.makeOrigin()

@@ -57,7 +57,8 @@ struct ProgramModel {
 
   /// Takes a step.
   ///
-  /// - Returns: Whether the call of `start` or `install` does what it is told to: throws nothing, or gives `true`.
+  /// - Returns: Whether the call of `start` or `install` does what it is told to: throws nothing, or gives
+  /// `true`.
   @discardableResult
   mutating func take(_ step: Step) -> Bool { take(step, besideShutdownOf: []) }
 

@@ -17,8 +17,9 @@ import TestSupport
     ProcessInfo.processInfo.environment[variable].flatMap { UInt64($0) }
   }
 
-  /// In processes of their own. Each writes down a seed before its program runs, so that the one that ends the
-  /// process is known, and ends after the first one that fails: what it leaves behind may disturb the next.
+  /// In processes of their own. Each writes down a seed before its program runs, so that the one that ends
+  /// the process is known, and ends after the first one that fails: what it leaves behind may disturb the
+  /// next.
   @Test func `what the taps count is what the model says`() async throws {
     let (folder, end) = (try TemporaryFolder(), Self.firstSeed + Self.count)
     var (next, failures) = (Self.firstSeed, 0)
