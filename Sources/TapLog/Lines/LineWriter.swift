@@ -124,8 +124,7 @@ struct LineWriter {
   }
 }
 
-/// How long the parts of a line may be, in bytes before escaping unless said otherwise. That of a URL can be
-/// chosen.
+/// How long the parts of a line may be, in bytes before escaping unless said otherwise.
 enum LineLimits {
   /// Names: of a client, of a host (RFC 1035: 253), a path template, the key of a field.
   static let name = 256
