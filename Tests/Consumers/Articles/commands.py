@@ -14,7 +14,7 @@ STEPS = [".ci/run", "Tests/Scripts/README.md"]
 LEFT_OUT = {
     ".ci/run": "this is a step of it",
     "docker": "needs a Docker engine",
-    "Tests/Scripts/bench-endpoint": "needs a release build and a quiet machine; Tests/Scripts/README.md says how it is run",
+    "Tests/Scripts/bench-endpoint": "needs a release build and a quiet machine; its first lines say how it is run",
 }
 
 
