@@ -6,8 +6,8 @@ extension EndpointRoute {
   private static let contentType = "application/x-ndjson; charset=utf-8"
 
   /// The last lines of a log as JSON lines, the newest last, of which the query chooses some (``LogQuery``).
-  /// `Session-Tap-Last-Line` is the number of the newest line, also after a restart of the app: a reader that
-  /// passes it as `after` the next time gets each line once.
+  /// `Session-Tap-Last-Line` is the number of the newest: passed as `after` the next time, it gives each line
+  /// once.
   static func logs(of log: RequestLog) -> EndpointRoute {
     .onThreads("/logs") { request in
       do throws(LogQuery.Invalid) {

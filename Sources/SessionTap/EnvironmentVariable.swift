@@ -24,25 +24,18 @@ struct EnvironmentVariable: Sendable {
   /// Takes a value into the configuration. `nil` if it cannot be used.
   let take: @Sendable (_ value: String, inout Tap.Configuration) -> (@Sendable (Tap.Configuration) -> Bool)?
 
-  private init<Value: Sendable, Key: Sendable & Equatable>(
-    _ name: String, of part: Part = .tap,
-    _ path: any WritableKeyPath<Tap.Configuration, Value> & Sendable, otherwise problem: String = "",
-    comparing key: @escaping @Sendable (Value) -> Key, parse: @escaping @Sendable (String) -> Value?
-  ) {
-    (self.name, self.part, self.problem) = (name, part, problem)
-    take = { text, configuration in
-      guard let value = parse(text) else { return nil }
-      configuration[keyPath: path] = value
-      return { key($0[keyPath: path]) == key(value) }
-    }
-  }
-
   private init<Value: Sendable & Equatable>(
     _ name: String, of part: Part = .tap,
     _ path: any WritableKeyPath<Tap.Configuration, Value> & Sendable, otherwise problem: String = "",
     parse: @escaping @Sendable (String) -> Value?
   ) {
-    self.init(name, of: part, path, otherwise: problem, comparing: { $0 }, parse: parse)
+    (self.name, self.part, self.problem) = (name, part, problem)
+    take = { text, configuration in
+      guard let value = parse(text) else { return nil }
+      configuration[keyPath: path] = value
+      let taken = configuration[keyPath: path]
+      return { $0[keyPath: path] == taken }
+    }
   }
 
   /// A variable that is one of two from which the target has been made.
@@ -51,6 +44,19 @@ struct EnvironmentVariable: Sendable {
     take = { _, configuration in
       let labels = configuration.target.labels
       return { $0.target.labels == labels }
+    }
+  }
+
+  private init(ofLog name: String) {
+    (self.name, part, problem) = (name, .tap, "neither 'off' nor places, separated by commas")
+    take = { text, configuration in
+      let places = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+      let isOff = places == ["off"]
+      guard isOff || places.allSatisfy({ !$0.isEmpty && $0 != "off" }) else { return nil }
+      let streams: [String: RequestLog.Destination] = ["stderr": .standardError, "stdout": .standardOutput]
+      configuration.log = isOff ? nil : RequestLog.Destination(places.map { streams[$0] ?? .file($0) })
+      let kinds = configuration.log?.kinds
+      return { $0.log?.kinds == kinds }
     }
   }
 
@@ -72,8 +78,7 @@ struct EnvironmentVariable: Sendable {
     port("OTEL_EXPORTER_PROMETHEUS_PORT"), EnvironmentVariable(ofTarget: serviceName),
     EnvironmentVariable(ofTarget: resourceAttributes),
     EnvironmentVariable(
-      "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS", \.knownMethods, otherwise: "which names no method",
-      comparing: { Set($0) }
+      "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS", \.knownMethods, otherwise: "which names no method"
     ) { value in
       let methods = value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         .filter { !$0.isEmpty }
@@ -82,16 +87,7 @@ struct EnvironmentVariable: Sendable {
     flag(allowNetwork, .endpoint, \.access.allowsAnyoneFromNetwork),
     file("SESSION_TAP_BEARER_TOKEN_FILE", \.access.bearerTokenFile),
     file("SESSION_TAP_BASIC_PASSWORD_FILE", \.access.basicPasswordFile),
-    EnvironmentVariable(
-      log, \.log, otherwise: "neither 'off' nor places, separated by commas",
-      comparing: { $0?.canonicalKinds }
-    ) { value in
-      let places = value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-      if places == ["off"] { return .some(nil) }
-      guard places.allSatisfy({ !$0.isEmpty && $0 != "off" }) else { return nil }
-      return RequestLog.Destination(
-        places.map { ["stderr": .standardError, "stdout": .standardOutput][$0] ?? .file($0) })
-    },
+    EnvironmentVariable(ofLog: log),
     EnvironmentVariable(
       "SESSION_TAP_LOG_ROTATION_SIZE", of: .logFile, \.rotation.maximumSize,
       otherwise: "not a number of bytes above 0, such as 100M"
@@ -104,17 +100,13 @@ struct EnvironmentVariable: Sendable {
 
   private static func host(_ name: String) -> EnvironmentVariable {
     EnvironmentVariable(
-      name, of: .address, \.host, otherwise: "neither an IP address nor a host name",
-      comparing: HostText.canonical
-    ) {
-      $0.lowercased() == "localhost" ? "127.0.0.1" : HostText.parse($0)
-    }
+      name, of: .address, \.host, otherwise: "neither an IP address nor a host name", parse: HostText.parse)
   }
 
   private static func file(
     _ name: String, _ path: any WritableKeyPath<Tap.Configuration, String?> & Sendable
   ) -> EnvironmentVariable {
-    EnvironmentVariable(name, of: .endpoint, path, comparing: { $0.map(FilePath.canonical) }) { $0 }
+    EnvironmentVariable(name, of: .endpoint, path) { $0 }
   }
 
   private static func port(_ name: String) -> EnvironmentVariable {

@@ -9,75 +9,54 @@ extension Tap {
   /// What a tap does. By default it serves metrics at 127.0.0.1:9464, writes no log, and reads the
   /// environment (``init(environment:)``). Values that the code sets take precedence.
   ///
-  /// ```swift
-  /// var configuration = Tap.Configuration()
-  /// configuration.log = .file("/var/log/shop/requests.jsonl")
-  /// configuration.outbound.pathTemplates = ["/users/{id}"]
-  /// let tap = try Tap.start(configuration)
-  /// ```
-  ///
   /// It is a value: several taps may be made from one.
   public struct Configuration: Sendable {
     /// How the requests that the app makes are recorded, with a URLSession or otherwise (``Tap/outbound``).
     public var outbound = RequestConfiguration()
     /// How those that it serves are recorded (``Tap/inbound``). Their metrics appear with the first.
     public var inbound = RequestConfiguration()
-    /// The methods that appear as themselves in metrics and in the log; any other is `_OTHER`. Names that are
-    /// empty or longer than 256 bytes, and those after the first 256, are ignored. By default the methods of
-    /// RFC 9110, PATCH (RFC 5789) and QUERY.
+    /// The methods that appear as themselves in metrics and in the log, at most 256; any other is `_OTHER`.
+    /// By default those of RFC 9110, PATCH (RFC 5789) and QUERY.
     public var knownMethods = KnownMethods.standard.names
-    /// Which requests leave exemplars in their histograms: by default those of a sampled trace. A trace that
-    /// begins here is not sampled (``/TapCore/TraceContext/random(isSampled:)``), so only a caller's can be.
+    /// Which requests leave exemplars in their histograms: by default those of a sampled trace.
     public var exemplars = ExemplarPolicy.sampled
     /// Settings for URLSessions alone.
     package var sessions = URLSessionTap.Configuration()
-    /// Whether the tap exposes the metrics of the process, `process_*`. Switch it off if the app registers
-    /// its own.
-    public var exposesProcess = true
+    /// Whether the tap exposes the metrics of the process, `process_*`.
+    package var exposesProcess = true
     /// The service and its attributes: `target_info`, and `service.name` and `service.version` in the log,
-    /// unless ``logging`` has these fields. Empty unless the environment sets it.
+    /// unless ``logging`` has these fields. By default the environment's.
     public var target = TargetInfo(serviceName: nil, resourceAttributes: nil)
     /// Where the lines go: each request's, and the app's own. `nil` writes none. A list has several places:
-    /// `[.file("requests.jsonl"), .standardError]`. ``logging`` says how the lines are made.
+    /// `[.file("requests.jsonl"), .standardError]`.
     public var log: RequestLog.Destination? { didSet { isLogOfCode = true } }
-    /// How the lines are made and written, wherever ``log`` has them go: redaction, sampling, limits,
-    /// rotation.
+    /// How the lines are made and written: redaction, sampling, limits, rotation.
     public var logging = RequestLog.Configuration()
     /// Whether the endpoint serves the newest lines at `/logs` and on its page, and at `/requests` those of
     /// the requests that have not ended. `false` by default, because lines reveal more than metrics. Works
-    /// without a ``log``. The number of the newest lines is
-    /// ``/TapLog/RequestLog/Configuration/recentLineLimit``, or 1,000 if that is 0.
+    /// without a ``log``. Serves 1,000 lines, unless ``/TapLog/RequestLog/Configuration/recentLineLimit``
+    /// says otherwise.
     public var servesLog = false
-    /// Where the metrics are served; `nil` serves none. By default refusals become warnings in the log.
-    ///
-    /// The page opens with the last ten minutes. For it the process keeps what each five seconds added to the
-    /// durations of ended requests, by the series of the metric, with the slowest and the newest failed
-    /// requests: at most 3 MiB for the requests that the app makes, and 3 MiB for those that it serves.
-    /// Beyond that it keeps less than ten minutes. An app without an endpoint keeps nothing.
+    /// Where the metrics are served; `nil` serves none, and keeps no history for the page, which takes at
+    /// most 3 MiB for each direction. By default refusals become warnings in the log.
     public var endpoint: Endpoint.Configuration? = Endpoint.Configuration()
     /// Whether ``Tap/start()`` throws if another process uses the endpoint's address, as the old one does in
     /// a restart. By default it warns, and the endpoint tries again each second until the address is free.
-    public var failsIfAddressInUse = false
-    /// The app's own observers of the requests that it makes and serves. One thread calls them, one after
-    /// another, soon after a request's start and end. A slow observer delays neither requests nor scrapes:
-    /// when 4,096 calls wait, further ones are dropped and counted in `session_tap_observer_dropped_total`.
+    package var failsIfAddressInUse = false
+    /// The app's own observers of the requests that it makes and serves (``/TapCore/RequestObserver``).
     public var observers: [any RequestObserver] = []
-    /// Makes a span of each request that the app makes with a trace, and of each that it serves. A thread of
-    /// its own calls it when a request has ended, with URLs and addresses as the log shows them
-    /// (``/TapLog/LogRedaction``). Requests of all URLSessions take their spans from the tracer of the newest
-    /// tap that has one.
+    /// Makes a span of each request that the app makes with a trace, and of each that it serves, with URLs
+    /// and addresses as the log shows them. A thread of its own calls it when a request has ended. Of several
+    /// taps with a tracer, the newest makes the spans of URLSessions.
     public var tracer: (any RequestTracer)?
     /// The share of the traces that begin in this process, from 0 to 1, which are marked as sampled: 0, none,
-    /// by default. `nan` counts as 0. The trace id decides, as in OpenTelemetry's
-    /// `ParentBased(TraceIdRatioBased)`: a trace that comes with a request stays as it is. Services behind
-    /// that record sampled traces record these, if the requests are sent with their trace (`traced()`). A
-    /// ``tracer`` decides by itself.
+    /// by default. The trace id decides, as in OpenTelemetry's `ParentBased(TraceIdRatioBased)`. A ``tracer``
+    /// decides by itself.
     public var traceSamplingRate = 0.0
     /// How long ``Tap/shutdown()`` may wait for the endpoint and the app's own observers, and then for the
-    /// log. 5 s by default. A negative time is 0.
+    /// log.
     public var shutdownTimeout = Duration.seconds(5)
-    /// Whether the start prints nothing to standard error. By default it prints where the metrics are, and
-    /// each of the ``warnings`` that concerns an operator. The log has all warnings.
+    /// Whether nothing is printed to standard error: neither where the metrics are, nor ``warnings``.
     public var isQuiet = false
     /// One line for each variable that ``init(environment:)`` could not use.
     public internal(set) var warnings: [String] = []
@@ -127,9 +106,7 @@ extension Tap.Configuration {
         log = nil
         return try makeLog()
       }
-      guard destination.canonicalKinds != environmentLog.canonicalKinds,
-        let requestLog = try? RequestLog(to: environmentLog, configuration: logging)
-      else { throw error }
+      guard let requestLog = try? RequestLog(to: environmentLog, configuration: logging) else { throw error }
       warnings.append("\(error); \(EnvironmentVariable.log) is used instead")
       log = environmentLog
       return requestLog

@@ -2,18 +2,12 @@ import TapCore
 import TapEndpoint
 
 extension Tap.Configuration {
-  /// Makes the default configuration, changed by an environment. The article *Metrics and limits* lists the
-  /// variables.
+  /// Makes the default configuration, changed by an environment; `[:]` gives the defaults. The article
+  /// *Metrics and limits* lists the variables, and what becomes of one that cannot be used.
   ///
   /// An invalid environment does not end an app (OpenTelemetry, "Environment Variable Specification",
-  /// "Parsing"): a value that cannot be used, or an unknown variable `SESSION_TAP_…`, is ignored and named in
-  /// ``warnings``. If the start finds that the address, the credentials or the log cannot be used, the app
-  /// runs without it, and a warning says why. The endpoint tries again each second.
-  ///
-  /// Values set later take precedence, and a warning names the variable. A log is an exception: where the
-  /// path that the code sets cannot be opened, that of `SESSION_TAP_LOG` is used.
-  ///
-  /// - Parameter environment: The variables; `[:]` gives the defaults.
+  /// "Parsing"): what cannot be used is ignored and named in ``warnings``. Values that the code sets take
+  /// precedence, but where the log's path that it sets cannot be opened, that of `SESSION_TAP_LOG` is used.
   public init(environment: [String: String]) {
     // What is set to nothing counts as not set.
     let values = environment.filter { !$0.value.isEmpty }
@@ -70,11 +64,7 @@ extension Tap.Configuration {
   /// is the environment that keeps the endpoint from listening.
   func tolerates(_ error: EndpointError) -> Bool {
     if error.code == .addressInUse { return !failsIfAddressInUse }
-    if let address = endpoint?.address, let environmentAddress, environmentAddress.port == address.port,
-      HostText.canonical(environmentAddress.host) == HostText.canonical(address.host)
-    {
-      return true
-    }
+    if let environmentAddress, environmentAddress == endpoint?.address { return true }
     return variable(ofFileIn: error) != nil
   }
 

@@ -4,9 +4,7 @@ import TapLibc
 
 extension Tap {
   /// Waits until the process gets SIGTERM or SIGINT, or the current task is cancelled, and shuts the tap
-  /// down. Call it as the last line of an app.
-  ///
-  /// Restores the signals' previous actions before the shutdown: a second signal ends the process at once.
+  /// down: the last line of an app. A second signal ends the process at once.
   public func runUntilTerminated() async {
     await TerminationSignals().wait()
     await shutdown()
@@ -15,14 +13,10 @@ extension Tap {
   /// Runs the app until it ends, or the process gets SIGTERM or SIGINT: then cancels the app's task and waits
   /// for it. Shuts the tap down afterwards, so that the app's last requests are recorded.
   ///
-  /// ```swift
-  /// try await tap.runUntilTerminated { try await app.run() }
-  /// ```
+  ///     try await tap.runUntilTerminated { try await app.run() }
   ///
   /// If the app has not ended a second after the signal, a warning in the log and on standard error says
-  /// which requests are active.
-  ///
-  /// - Throws: The app's errors, except for a `CancellationError` after a signal.
+  /// which requests are active. Throws the app's errors, except for a `CancellationError` after a signal.
   public func runUntilTerminated(_ app: @escaping @Sendable () async throws -> Void) async throws {
     let signals = TerminationSignals()
     let result = await withTaskGroup { group in

@@ -5,11 +5,8 @@ import TapFoundation
 import TapURLSession
 
 extension Tap {
-  /// Pushes the current metrics to a Pushgateway, for a job that is too short to be scraped, at its end.
-  ///
-  /// A push is one request, and replaces what the group had before. The gateway keeps the metrics, and
-  /// Prometheus scrapes them, until they are deleted: push from jobs, not from servers. No tap observes
-  /// pushes.
+  /// Pushes the current metrics to a Pushgateway, for a job that is too short to be scraped, at its end. A
+  /// push is one request, which no tap observes, and replaces what the group had before.
   ///
   /// - Parameters:
   ///   - gateway: The gateway, and the group whose metrics are replaced.
@@ -34,10 +31,9 @@ public struct PushGateway: Sendable {
   /// - Parameters:
   ///   - url: `http://HOST[:PORT][/PATH]` or `https`; userinfo in it is sent as basic authentication.
   ///   - job: the `job` label of everything in the group.
-  ///   - grouping: further labels of the group, such as `instance`. Jobs that push under the same labels
-  ///     replace each other's metrics.
-  /// - Throws: ``TapError`` with the code ``TapError/Code/push`` if the URL or the name of a label is
-  ///   invalid. The error does not repeat the URL, which may have credentials.
+  ///   - grouping: further labels of the group, such as `instance`.
+  /// - Throws: ``TapError`` if the URL or the name of a label is invalid. It does not repeat the URL, which
+  ///   may have credentials.
   public init(_ url: String, job: String, grouping: [String: String] = [:]) throws(TapError) {
     guard var parts = URLComponents(string: url, encodingInvalidCharacters: false),
       let scheme = parts.scheme?.lowercased(), let port = ["http": 80, "https": 443][scheme],

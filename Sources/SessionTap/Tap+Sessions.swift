@@ -14,21 +14,16 @@ extension Tap {
   }
 
   /// Copies a configuration so that this tap observes its sessions, for code that makes the session itself.
-  /// See ``/TapURLSession/URLSessionTap/sessionConfiguration(from:client:)`` for what is kept, and
-  /// ``session(client:configuration:delegate:delegateQueue:)`` for the client.
+  /// See ``/TapURLSession/URLSessionTap/sessionConfiguration(from:client:)`` for what is kept.
   public func sessionConfiguration(
     from configuration: URLSessionConfiguration = .default, client: String
   ) -> URLSessionConfiguration {
     sessions.sessionConfiguration(from: configuration, client: client)
   }
 
-  /// Observes the requests that an existing session starts from now on, `URLSession.shared` included. See
-  /// ``/TapURLSession/URLSessionTap/install(on:client:)`` for its limits.
-  ///
-  /// - Parameters:
-  ///   - session: A session that is not in use yet, or whose tasks no other thread resumes during the call.
-  ///   - client: The name for the `client` label and log field.
-  /// - Returns: Whether the session is observed now.
+  /// Observes the requests that an existing session starts from now on, `URLSession.shared` included: one
+  /// that is not in use yet, or whose tasks no other thread resumes during the call. Returns whether it is
+  /// observed now. See ``/TapURLSession/URLSessionTap/install(on:client:)`` for the limits.
   @discardableResult public func install(on session: URLSession, client: String) -> Bool {
     sessions.install(on: session, client: client)
   }

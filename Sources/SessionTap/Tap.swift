@@ -8,17 +8,11 @@ package import TapURLSession
 
 /// Observes the URLSessions of an app: metrics for Prometheus over HTTP, and one log line per request.
 ///
-/// ```swift
-/// let tap = try Tap.start()
-/// let session = tap.session(client: "payments")
-/// // … http://localhost:9464/metrics tells how its requests go …
-/// await tap.shutdown()
-/// ```
+///     let tap = try Tap.start()
+///     let session = tap.session(client: "payments")
 ///
 /// A tap owns its registry, its log and its endpoint. Several taps share nothing. Any thread may use all
-/// members.
-///
-/// Keep the tap for as long as its metrics are to be served: a session does not retain it. If a tap is
+/// members. Keep the tap for as long as its metrics are to be served: a session does not retain it. If it is
 /// released without a shutdown, its endpoint closes, its sessions are not observed, and the log says so.
 public final class Tap: Sendable {
   private enum Phase { case idle, running, stopped }
@@ -47,8 +41,8 @@ public final class Tap: Sendable {
   ///
   /// - Parameters:
   ///   - configuration: What the tap does.
-  ///   - registry: Where the metrics are registered. A registry holds the request metrics once, so each tap
-  ///     needs its own; do not reuse one after this throws.
+  ///   - registry: Where the metrics are registered: one of its own for each tap. Do not reuse it after this
+  ///     throws.
   /// - Throws: ``TapError`` if a template is misspelt, the log cannot be opened or the metrics not be
   ///   registered.
   public init(
@@ -76,7 +70,13 @@ public final class Tap: Sendable {
     }
     do {
       try registry.register(configuration.target)
-      try registry.register(ContradictionMetrics())
+      for witness in [Witness.libcurl, .kernel] {
+        try registry.counter(
+          "session_tap_contradictions_total",
+          help: "Transfers of which another source contradicted libcurl or the kernel.",
+          labels: ["witness": witness.name]
+        ) { Double(witness.contradictions) }
+      }
       configuration.sessions.unknownConnections = try registry.counter(
         "session_tap_unknown_connections_total",
         help: "Requests whose connection the kernel could not be asked of.")
@@ -119,14 +119,12 @@ public final class Tap: Sendable {
         + "(keep a reference to the tap)")
   }
 
-  /// Makes a tap and starts it.
-  ///
-  /// Without a configuration it reads the process's environment (``Configuration/init(environment:)``).
-  /// Prints where the metrics are, and which variables are unusable, unless ``Configuration/isQuiet``.
+  /// Makes a tap and starts it. Without a configuration it reads the process's environment
+  /// (``Configuration/init(environment:)``). Prints where the metrics are, and which variables are unusable,
+  /// unless ``Configuration/isQuiet``.
   ///
   /// - Throws: ``TapError`` if ``init(_:registry:)`` does, or the endpoint cannot listen at an address that
-  ///   *code* gave, such as another machine's. By default a taken port is no error
-  ///   (``Configuration/failsIfAddressInUse``), and an invalid environment never is.
+  ///   *code* gave, such as another machine's. A taken port is no error, and an invalid environment never is.
   public static func start(_ configuration: Configuration = Configuration()) throws(TapError) -> Tap {
     let tap = try Tap(configuration)
     try tap.start()
@@ -199,45 +197,34 @@ public final class Tap: Sendable {
   /// Where the metrics are served, with the actual port. `nil` while the endpoint does not listen.
   public var address: EndpointAddress? { endpoint?.address }
 
-  /// Records the requests that the app serves, in the same metrics and the same log. A framework's middleware
-  /// calls it.
+  /// Records the requests that the app serves. A framework's middleware calls it.
   public var inbound: InboundRequests { recorder.inbound }
 
-  /// Records requests that the app makes without a URLSession, in the same metrics and the same log.
+  /// Records requests that the app makes without a URLSession.
   public var outbound: OutboundRequests { recorder.outbound }
 
   /// The requests of both directions that have not ended, the oldest first: for a check that fails while
   /// requests wait for too long, and for tests.
   ///
-  /// ```swift
-  /// let waiting = tap.activeRequests(olderThan: .seconds(60))
-  /// ```
-  ///
   /// Those that URLSession has taken and not started are among them (``/TapCore/RequestWait/start``). The
-  /// URLs are not redacted. May be called from any thread; waits for the work of ``flush(within:)`` that
-  /// needs the processor alone, and up to 0.1 s for Foundation's queue, on which it looks at the oldest
-  /// 1,000.
+  /// URLs are not redacted. Any thread may call it. It waits up to 0.1 s for Foundation's queue, on which it
+  /// looks at the oldest 1,000.
   ///
   /// - Parameter age: How long a request must have been active. All by default.
   public func activeRequests(olderThan age: Duration = .zero) -> [RequestSnapshot] {
     recorder.activeRequests(olderThan: age)
   }
 
-  /// Writes a line of the app's own to the log, if there is one.
+  /// Writes a line of the app's own to the log, if there is one. See ``/TapLog/RequestLog/log(_:_:_:)`` for
+  /// the fields and the limits.
   ///
-  /// ```swift
-  /// tap.log(.info, "cache warmed", ["entries": 42])
-  /// ```
-  ///
-  /// See ``/TapLog/RequestLog/log(_:_:_:)`` for the fields and the limits.
+  ///     tap.log(.info, "cache warmed", ["entries": 42])
   public func log(_ severity: LogSeverity, _ message: String, _ fields: [String: FieldValue] = [:]) {
     requestLog?.log(severity, message, fields)
   }
 
   /// Starts the tap if it has not started, serves until the current task is cancelled or the tap is shut
-  /// down, and shuts down. A service group runs it as a service.
-  ///
-  /// - Throws: ``TapError`` as ``start()`` does, also after a shutdown. A cancellation is no error.
+  /// down, and shuts down: for a service group. Throws as ``start()`` does, also after a shutdown.
   public func run() async throws(TapError) {
     if phase.withLock({ $0 != .running }) { try start() }
     await withTaskCancellationHandler {
@@ -247,10 +234,8 @@ public final class Tap: Sendable {
     }
   }
 
-  /// Records everything up to this call, delivers it to the app's own observers, and writes it to the log.
-  ///
-  /// - Parameter limit: The most time to wait. 0 or less does not wait.
-  /// - Returns: `false` if the time ran out, as it does while an observer or the log's disk hangs.
+  /// Records everything up to this call, delivers it to the app's own observers, and writes it to the log,
+  /// within a limit. `false` if the time ran out, as it does while an observer or the log's disk hangs.
   @discardableResult public func flush(within limit: Duration = .seconds(5)) async -> Bool {
     let deadline = Instant.now.advanced(by: limit)
     return await BackgroundThread.run { [recorder, requestLog] in
@@ -294,19 +279,4 @@ public final class Tap: Sendable {
 
   /// How long the endpoint may take to close what is left at its deadline.
   private static let closingTime = Duration.milliseconds(250)
-}
-
-/// `session_tap_contradictions_total`: how often what the tap reads contradicted what else is known of a
-/// transfer.
-private struct ContradictionMetrics: Collector {
-  func collect() -> [MetricFamily] {
-    [
-      MetricFamily(
-        name: "session_tap_contradictions_total",
-        help: "Transfers of which another source contradicted libcurl or the kernel.", kind: .counter,
-        samples: [Witness.libcurl, .kernel].map {
-          MetricFamily.Sample(labels: ["witness": $0.name], value: Double($0.contradictions))
-        })
-    ]
-  }
 }

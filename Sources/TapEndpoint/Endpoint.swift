@@ -8,12 +8,9 @@ public import TapCore
 ///     // … it serves /metrics and /healthz …
 ///     await endpoint.shutdown(within: .seconds(5))
 ///
-/// One serial queue of Dispatch serves all connections, and another thread makes the metrics. On Linux the
-/// queue has the class `.utility`, whose threads serve no other class: do not block hundreds of queues of it.
-/// ``Configuration/Limits`` bounds what clients can use. Terminate TLS in a reverse proxy.
-///
-/// An endpoint may be started again after a shutdown, at once and on the same port. Releasing a running
-/// endpoint closes its connections.
+/// One serial queue of Dispatch serves all connections, on Linux of the class `.utility`, whose threads serve
+/// no other class. Another thread makes the metrics. ``Configuration/Limits`` bounds what clients can use. An
+/// endpoint may be started again after a shutdown. Releasing a running one closes its connections.
 public final class Endpoint: Sendable {
   private enum Phase {
     case stopped
@@ -26,12 +23,8 @@ public final class Endpoint: Sendable {
   private let phase = Mutex(Phase.stopped)
   private let overdue = OverdueHandlers()
 
-  /// Makes an endpoint, which does not listen yet.
-  ///
-  /// - Parameters:
-  ///   - configuration: the address, the access and the limits. It is checked at the start.
-  ///   - registry: what `/metrics` serves. The endpoint registers its own metrics in it.
-  /// - Throws: `RegistryError` if a name of the endpoint's metrics is taken by something else.
+  /// Makes an endpoint, which does not listen yet, for the metrics of a registry. It registers its own there,
+  /// and throws if one of their names is taken.
   public convenience init(
     configuration: Configuration = Configuration(), registry: Registry
   ) throws(RegistryError) {
@@ -110,10 +103,8 @@ public final class Endpoint: Sendable {
   }
 
   /// Stops accepting, closes idle connections, waits for the current responses, bodies included, and closes
-  /// the remaining connections when the time is over. When this returns, the port is free. Does nothing
-  /// unless it runs.
-  ///
-  /// - Parameter time: how long to wait. Zero or less closes at once. Values are clamped to 292 years.
+  /// the remaining connections when the time is over: at once with zero or less. When this returns, the port
+  /// is free.
   public func shutdown(within time: Duration = .seconds(5)) async {
     let stopping = phase.withLock { phase -> EventLoop? in
       if case .running(let loop, _) = phase { phase = .stopping(loop) }

@@ -11,7 +11,10 @@ public struct EndpointAddress: Sendable, Equatable, CustomStringConvertible {
   /// An address and a port. The host is a numeric address (IPv6 with or without brackets), or a name that
   /// resolves to one. For port 0 the system chooses a free port, which ``Endpoint/address`` has then.
   public static func tcp(host: String, port: Int) -> EndpointAddress {
-    EndpointAddress(host: host.hasPrefix("[") ? HostText.parse(host) ?? host : host, port: port)
+    let host = host.hasPrefix("[") ? HostText.parse(host) ?? host : host
+    // A machine may resolve localhost to ::1 first, and a scraper of 127.0.0.1 would find nothing.
+    let isLocal = host.isEqualIgnoringASCIICase(to: "localhost")
+    return EndpointAddress(host: isLocal ? "127.0.0.1" : host, port: port)
   }
 
   /// A port of 127.0.0.1, which only processes on the same machine reach.
@@ -34,8 +37,6 @@ extension EndpointAddress {
       throw EndpointError(
         .invalidConfiguration, "invalid port: \(port) (choose one of 1 to 65535, or 0 for a free one)")
     }
-    // A machine may resolve localhost to ::1 first, and a scraper of 127.0.0.1 would find nothing.
-    let name = host.isEqualIgnoringASCIICase(to: "localhost") ? "127.0.0.1" : host
     var hints = addrinfo()
     hints.ai_family = AF_UNSPEC
     hints.ai_socktype = ListeningSocket.stream
@@ -43,7 +44,7 @@ extension EndpointAddress {
     var list: UnsafeMutablePointer<addrinfo>?
     defer { if let list { freeaddrinfo(list) } }
     // The resolver takes an empty name for every address of the machine, and ends a name at a NUL.
-    guard !name.isEmpty, !name.utf8.contains(0), getaddrinfo(name, String(port), &hints, &list) == 0,
+    guard !host.isEmpty, !host.utf8.contains(0), getaddrinfo(host, String(port), &hints, &list) == 0,
       let first = list?.pointee
     else {
       throw EndpointError(

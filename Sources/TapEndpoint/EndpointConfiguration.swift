@@ -9,9 +9,8 @@ extension Endpoint {
     public var limits = Limits()
     /// Who may read: by default every client on this machine, and no other.
     public var access = Access()
-    /// Receives a line for each refused request: malformed, over a limit, or without valid credentials. At
-    /// most ten lines a minute, with a count of the omitted ones. Called on the endpoint's queue: it must not
-    /// block.
+    /// Receives a line for each refused request, at most ten a minute, with a count of the omitted ones.
+    /// Called on the endpoint's queue: it must not block.
     public var logRefusal: (@Sendable (String) -> Void)?
 
     /// Makes the default configuration for an address: 127.0.0.1:9464, OpenTelemetry's default.
@@ -23,10 +22,9 @@ extension Endpoint.Configuration {
   /// Which clients may read.
   ///
   /// If a file is set, every request needs credentials from it, or from either of two, except for the
-  /// ``openPaths``. A change of a file takes effect within a second. To rotate a secret, add the new one,
-  /// switch the clients, and remove the old one. While a file cannot be read, no credentials of its scheme
-  /// are valid; while its file system hangs, requests that need credentials wait for it, and count among
-  /// those in flight (``Limits/requestsInFlight``).
+  /// ``openPaths``. A change of a file takes effect within a second. While a file cannot be read, no
+  /// credentials of its scheme are valid; while its file system hangs, requests that need credentials wait
+  /// for it.
   public struct Access: Sendable {
     /// A file with one bearer token per line (RFC 6750).
     public var bearerTokenFile: String?
@@ -37,8 +35,7 @@ extension Endpoint.Configuration {
     /// Further host names for an endpoint on a loopback address, beside `localhost` and addresses: for
     /// example the name `metrics.example.com`, without a port, of a reverse proxy that passes on the Host of
     /// its clients. A request for any other host is refused (421), because a site whose name leads to
-    /// 127.0.0.1 could read the answer (DNS rebinding). `/metrics` and `/healthz` accept any host, and so do
-    /// addresses that other machines reach. Empty by default.
+    /// 127.0.0.1 could read the answer (DNS rebinding). `/metrics` and `/healthz` accept any host.
     public var allowedHosts: Set<String> = []
     /// Whether to listen at an address that other machines reach without credentials. By default such a start
     /// is refused, because metrics and logs reveal a lot about an app.

@@ -16,23 +16,14 @@ extension Tap {
   /// Observes every session that any code of the process makes from now on, and `URLSession.shared` from its
   /// first use on.
   ///
-  /// ```swift
-  /// import SessionTap
-  /// import TapEverySession
-  ///
-  /// let tap = try Tap.start()
-  /// tap.observeEverySession(client: "app")
-  /// ```
+  ///     let tap = try Tap.start()
+  ///     tap.observeEverySession(client: "app")
   ///
   /// Call it before the app or a library makes a session. Sessions of
   /// ``/SessionTap/Tap/session(client:configuration:delegate:delegateQueue:)`` keep their own client name,
-  /// and ``/SessionTap/Tap/install(on:client:)`` replaces the one given here. Another call replaces it for
-  /// later sessions. Configurations are not changed.
-  ///
-  /// The app's linker puts functions of this module before Foundation's. Where it cannot, nothing is
-  /// observed: the result, standard error and the log say why, and the app runs.
-  ///
-  /// - Parameter client: The name for the `client` label and log field.
+  /// and ``/SessionTap/Tap/install(on:client:)`` replaces the one given here. The app's linker puts functions
+  /// of this module before Foundation's. Where it cannot, nothing is observed: the result, standard error and
+  /// the log say why, and the app runs.
   @discardableResult public func observeEverySession(client: String) -> EverySession {
     observeEverySession { _ in client }
   }

@@ -6,13 +6,8 @@ import TapCore
 ///     var configuration = RequestLog.Configuration()
 ///     configuration.sampling = LogSampling(rate: 0.01, slow: .seconds(1))
 ///
-/// A request is kept if its severity is at least ``keepsFrom`` or it took at least ``slow``. Of the others,
-/// those below ``minimumSeverity`` are omitted, and the rest is kept at ``rate``.
+/// Every request with a 5xx or without a complete response gets one.
 public struct LogSampling: Sendable {
-  /// Below this severity, only slow requests get a line. No severity filter by default (`.trace`).
-  public var minimumSeverity: LogSeverity
-  /// From this severity on, every request gets a line: `.error` by default.
-  public var keepsFrom: LogSeverity
   /// A request that takes at least this long always gets a line; with 0 or less, every request does. `nil` by
   /// default: no duration keeps a line.
   public var slow: Duration?
@@ -24,22 +19,15 @@ public struct LogSampling: Sendable {
   public var rate: Double
 
   /// Makes a sampling. By default every request gets a line.
-  public init(
-    rate: Double = 1, slow: Duration? = nil, minimumSeverity: LogSeverity = .trace,
-    keepsFrom: LogSeverity = .error
-  ) {
-    (self.rate, self.slow, self.minimumSeverity, self.keepsFrom) = (rate, slow, minimumSeverity, keepsFrom)
-  }
+  public init(rate: Double = 1, slow: Duration? = nil) { (self.rate, self.slow) = (rate, slow) }
 
-  /// Whether a request gets a line, and why not. `random` decides for one without a trace: any 56 bits,
-  /// evenly spread.
-  func decision(
-    on severity: LogSeverity, duration: Duration, trace: TraceContext?, random: () -> UInt64
-  ) -> LogFilterReason? {
-    if severity >= keepsFrom { return nil }
-    if let slow, duration >= slow { return nil }
-    if severity < minimumSeverity { return .severity }
-    return TraceContext.isKept(trace?.randomness ?? random(), at: rate) ? nil : .sampling
+  /// Whether a request gets a line. `random` decides for one without a trace: any 56 bits, evenly spread.
+  func keeps(
+    _ severity: LogSeverity, duration: Duration, trace: TraceContext?, random: () -> UInt64
+  ) -> Bool {
+    if severity >= .error { return true }
+    if let slow, duration >= slow { return true }
+    return TraceContext.isKept(trace?.randomness ?? random(), at: rate)
   }
 }
 
@@ -57,7 +45,7 @@ final class LogFilter: Sendable {
 
   init(sampling: LogSampling, clients: [String: LogSampling]) {
     (self.sampling, self.clients) = (sampling, clients)
-    keepsAll = clients.isEmpty && sampling.rate >= 1 && sampling.minimumSeverity == .trace
+    keepsAll = clients.isEmpty && sampling.rate >= 1
   }
 
   var statistics: Tally<LogFilterReason> { filtered.withLock { $0 } }
@@ -67,33 +55,25 @@ final class LogFilter: Sendable {
     if keepsAll { return true }
     let sampling = clients[request.request.client] ?? sampling
     return count(
-      sampling.decision(
-        on: severity, duration: request.duration, trace: request.request.traceContext,
-        random: nextRandom))
-  }
-
-  /// Whether a line that is not of an ended request is written: sampling is for those, the minimum severity
-  /// for all.
-  func keeps(_ severity: LogSeverity, client: String? = nil) -> Bool {
-    let sampling = client.flatMap { clients[$0] } ?? sampling
-    return count(severity < sampling.minimumSeverity ? .severity : nil)
+      .sampling,
+      unless: sampling.keeps(
+        severity, duration: request.duration, trace: request.request.traceContext, random: nextRandom))
   }
 
   /// Whether the line of a request that waits is written.
-  func keepsWait(of client: String, at now: Instant) -> Bool {
-    guard keeps(.warn, client: client) else { return false }
+  func keepsWait(at now: Instant) -> Bool {
     let number = waits.withLock { waits in
       let minute = now.nanoseconds / 60_000_000_000
       if waits.minute != minute { waits = (minute, 0) }
       waits.count += 1
       return waits.count
     }
-    return count(number > Self.waitLimit ? .waits : nil)
+    return count(.waits, unless: number <= Self.waitLimit)
   }
 
-  private func count(_ reason: LogFilterReason?) -> Bool {
-    if let reason { filtered.withLock { $0[reason, default: 0] += 1 } }
-    return reason == nil
+  private func count(_ reason: LogFilterReason, unless isKept: Bool) -> Bool {
+    if !isKept { filtered.withLock { $0[reason, default: 0] += 1 } }
+    return isKept
   }
 
   /// A number for each request without a trace: a counter, mixed.
@@ -105,8 +85,6 @@ final class LogFilter: Sendable {
 /// Why a line was filtered out: the `reason` label of `session_tap_log_filtered_lines_total`. A line that is
 /// lost is dropped, not filtered (``LogDropReason``).
 package enum LogFilterReason: String, Sendable, CaseIterable {
-  /// Below the minimum severity.
-  case severity
   /// Not kept by the sampling rate.
   case sampling
   /// Of a request that waits, after 100 such lines in a minute.

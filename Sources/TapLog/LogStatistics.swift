@@ -1,18 +1,18 @@
 public import TapCore
 
 /// The counts of a log. Each line is written, dropped, or pending.
-public struct LogStatistics: Sendable {
+package struct LogStatistics: Sendable {
   var written: Tally<LogSeverity> = [:]
   var dropped: Tally<LogDropReason> = [:]
   var filtered: Tally<LogFilterReason> = [:]
 
   /// Bytes written, newlines included.
-  public internal(set) var bytes: UInt64 = 0
+  package internal(set) var bytes: UInt64 = 0
   /// Failed writes, rotations, removals of old files, and synchronizations. What failed is tried again, so
   /// this is not the number of lost lines.
-  public internal(set) var writeErrors: UInt64 = 0
+  package internal(set) var writeErrors: UInt64 = 0
   /// Lines in the queue and in the writer's batch.
-  public internal(set) var pending: UInt64 = 0
+  package internal(set) var pending: UInt64 = 0
 
   /// Adds the counts of another place of the same log.
   mutating func add(_ other: LogStatistics) {
@@ -23,17 +23,11 @@ public struct LogStatistics: Sendable {
     pending &+= other.pending
   }
 
-  /// Lines written.
-  public var lines: UInt64 { written.total }
+  package var lines: UInt64 { written.total }
+  package var droppedLines: UInt64 { dropped.total }
+  package var filteredLines: UInt64 { filtered.total }
 
-  /// Lines dropped, for all reasons (`session_tap_log_dropped_lines_total` has each).
-  public var droppedLines: UInt64 { dropped.total }
-
-  /// Lines written with a severity.
-  public func lines(_ severity: LogSeverity) -> UInt64 { written[severity, default: 0] }
-
-  /// Lines that sampling or the minimum severity left out (`session_tap_log_filtered_lines_total`).
-  public var filteredLines: UInt64 { filtered.total }
+  package func lines(_ severity: LogSeverity) -> UInt64 { written[severity, default: 0] }
 
   package func droppedLines(_ reason: LogDropReason) -> UInt64 { dropped[reason, default: 0] }
 
@@ -60,7 +54,7 @@ extension RequestLog: Collector {
       family("lines", "Log lines written.", samples(of: statistics.written, by: "level", \.text)),
       family("dropped_lines", "Log lines dropped.", samples(of: dropped, by: "reason", \.rawValue)),
       family(
-        "filtered_lines", "Log lines left out by severity or sampling.",
+        "filtered_lines", "Log lines left out by sampling, and of waiting requests beyond 100 a minute.",
         samples(of: filtered, by: "reason", \.rawValue)),
       family("bytes", "Bytes of log written.", [.init(value: Double(statistics.bytes))]),
       family(

@@ -12,60 +12,29 @@ package final class RecentLines: Sendable {
     package var last: Int64 = 0
   }
 
-  private struct Kept {
+  private struct State {
     var lines = LineBuffer()
     var last = Timestamp.now.nanosecondsSinceEpoch / 1_000
-  }
-
-  /// Lines that no reader has asked for since they came. Whoever logs waits for their lock, so nothing takes
-  /// long under it.
-  private struct Arrived {
-    var lines = LineBuffer()
-    /// Older ones that would not be kept.
-    var skippedCount = 0
     var isClosed = false
   }
 
   private let lineLimit: Int
   private let byteLimit: Int
-  private let arrived = Mutex(Arrived())
-  private let kept = Mutex(Kept())
+  private let state = Mutex(State())
 
   init(lines: Int, bytes: Int) { (lineLimit, byteLimit) = (lines, bytes) }
 
   func add(_ line: UnsafeRawBufferPointer, severity: LogSeverity) {
-    arrived.withLock { arrived in
-      if arrived.isClosed { return }
-      arrived.lines.append(line, severity: severity)
-      arrived.skippedCount += trim(&arrived.lines)
+    state.withLock { state in
+      if state.isClosed { return }
+      state.lines.append(line, severity: severity)
+      state.last &+= 1
+      while state.lines.count > lineLimit || state.lines.byteCount > byteLimit { state.lines.removeFirst() }
     }
   }
 
   /// Keeps no later lines.
-  func close() { arrived.withLock { $0.isClosed = true } }
-
-  /// Removes the lines beyond the limits. Returns how many.
-  @discardableResult private func trim(_ lines: inout LineBuffer) -> Int {
-    var count = 0
-    while lines.count > lineLimit || lines.byteCount > byteLimit {
-      lines.removeFirst()
-      count += 1
-    }
-    return count
-  }
-
-  private func takeArrived(to kept: inout Kept) {
-    var lines = LineBuffer()
-    let skippedCount = arrived.withLock { arrived in
-      swap(&lines, &arrived.lines)
-      return exchange(&arrived.skippedCount, with: 0)
-    }
-    kept.last &+= Int64(skippedCount) &+ Int64(lines.count)
-    lines.forEach { line, severity in
-      kept.lines.append(line, severity: severity)
-      trim(&kept.lines)
-    }
-  }
+  func close() { state.withLock { $0.isClosed = true } }
 
   func lines(_ query: LogQuery) -> Answer {
     // `,"client.name":"…"` and `,"trace_id":"…"`, as a line has them, of those that are asked for. In a text
@@ -79,39 +48,35 @@ package final class RecentLines: Sendable {
         line.indices.contains { line[$0] == UInt8(ascii: ",") && line[$0...].starts(with: member) }
       }
     }
-    return kept.withLock { kept in
-      takeArrived(to: &kept)
-      var answer = Answer(last: kept.last)
-      var ends: [Int] = []
-      var number = kept.last &- Int64(kept.lines.count)
-      kept.lines.forEach { line, severity in
-        number &+= 1
-        guard number > query.after ?? .min, severity >= query.severity, hasMembers(line) else { return }
-        answer.bytes += line
-        ends.append(answer.bytes.count)
-      }
-      let excess = ends.count - max(0, query.limit)
-      if excess > 0 { answer.bytes.removeFirst(ends[excess - 1]) }
-      return answer
+    // A copy: whoever logs waits for no search.
+    let (lines, last) = state.withLock { ($0.lines, $0.last) }
+    var answer = Answer(last: last)
+    var ends: [Int] = []
+    var number = last &- Int64(lines.count)
+    lines.forEach { line, severity in
+      number &+= 1
+      guard number > query.after ?? .min, severity >= query.severity, hasMembers(line) else { return }
+      answer.bytes += line
+      ends.append(answer.bytes.count)
     }
+    let excess = ends.count - max(0, query.limit)
+    if excess > 0 { answer.bytes.removeFirst(ends[excess - 1]) }
+    return answer
   }
 }
 
 /// A query for recent lines.
-public struct LogQuery: Sendable {
+package struct LogQuery: Sendable {
   /// The maximum number of lines; the newest are chosen.
-  public var limit: Int
+  package var limit: Int
   /// The least severity of the lines.
-  public var severity: LogSeverity
-  /// Only lines with this `client.name`.
-  public var client: String?
-  /// Only lines with this `trace_id`.
-  public var traceID: String?
+  package var severity: LogSeverity
+  package var client: String?
+  package var traceID: String?
   /// Only lines that came after the one of this number (``RecentLines/Answer/last``).
   package var after: Int64?
 
-  /// Makes a query. By default it asks for the newest 100 lines.
-  public init(
+  package init(
     limit: Int = 100, severity: LogSeverity = .trace, client: String? = nil, traceID: String? = nil
   ) {
     (self.limit, self.severity, self.client, self.traceID) = (limit, severity, client, traceID)

@@ -1,12 +1,10 @@
 import TapCore
 
 extension RequestLog {
-  /// Where a log goes: one place, or several, each of which gets every line.
+  /// Where a log goes: one place, or several (at most 16), each of which gets every line. Each has a queue
+  /// and a thread of its own: one that hangs or fails keeps no line from the others.
   ///
   ///     let log = try RequestLog(to: [.file("requests.jsonl"), .standardError])
-  ///
-  /// Each place has a queue and a thread of its own, with the limits of the ``Configuration``: one that hangs
-  /// or fails keeps no line from the others. A log with more than 16 places does not start.
   public struct Destination: Sendable, ExpressibleByArrayLiteral {
     package struct Place {
       /// What distinguishes a place from others.
@@ -32,13 +30,8 @@ extension RequestLog {
     /// At least one.
     let places: [Place]
 
+    /// What distinguishes a destination from others. Sinks of the app's own are all one.
     package var kinds: [Place.Kind] { places.map(\.kind) }
-
-    /// What distinguishes a destination from others, however its paths are written. Sinks of the app's own
-    /// are all one.
-    package var canonicalKinds: Set<Place.Kind> {
-      Set(kinds.map { if case .file(let path) = $0 { .file(FilePath.canonical(path)) } else { $0 } })
-    }
 
     /// Whether rotation has an effect.
     package var isFile: Bool { places.contains { if case .file = $0.kind { true } else { false } } }
@@ -53,12 +46,9 @@ extension RequestLog {
     }
 
     /// Several places. A file that is among them twice, by whatever paths and descriptors, gets each line
-    /// once: the log compares what they lead to as it opens them. None at all is ``memory``.
+    /// once: the log compares what they lead to. None at all is ``memory``.
     public init(_ destinations: [Destination]) {
-      var kinds: Set<Place.Kind> = []
-      let places = destinations.flatMap(\.places).filter {
-        $0.kind == .custom || kinds.insert($0.kind).inserted
-      }
+      let places = destinations.flatMap(\.places)
       self.places = places.isEmpty ? Destination.memory.places : places
     }
 

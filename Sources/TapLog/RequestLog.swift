@@ -1,14 +1,12 @@
 public import TapCore
 
-/// Writes one JSON line for each ended request that the app made or served.
+/// Writes one JSON line for each ended request that the app made or served. A thread writes the lines within
+/// a tenth of a second: no request waits for a disk. When the destination fails, lines wait in the queue, and
+/// those that do not fit are dropped and counted. Writing resumes by itself.
 ///
 ///     let log = try RequestLog(to: .file("requests.jsonl"))
 ///     // … as an observer of requests …
 ///     log.shutdown()
-///
-/// The log puts a line into a bounded buffer, and its thread writes the buffer within a tenth of a second. No
-/// request waits for a disk. When the destination fails, lines wait in the queue, and those that do not fit
-/// are dropped and counted. Writing resumes by itself when the fault has ended.
 public final class RequestLog: RequestObserver, RequestConsumer {
   private let encoder: RequestLineEncoder
   private let appFields: LineFields
@@ -17,11 +15,8 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   private let places: [LogPlace]
   private let latest: RecentLines?
 
-  /// Opens the destination and starts the writer.
+  /// Opens the destination, one place or several, and starts the writer.
   ///
-  /// - Parameters:
-  ///   - destination: where the lines go: one place or several.
-  ///   - configuration: the settings.
   /// - Throws: ``RequestLogError`` if the destination cannot be opened or takes no lines, a field is invalid,
   ///   or no thread can be started.
   public init(
@@ -83,9 +78,9 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   package func wakeIfRefused() { for place in places { place.wakeIfRefused() } }
 
   /// Puts a warning into the buffer: the request may never end, and so never get a line of its own. Sampling
-  /// does not leave it out; a minimum severity above `.warn` does, and so does the limit of a minute.
+  /// does not leave it out, but the limit of a minute does.
   package func requestWaits(_ request: RequestSnapshot) {
-    guard filter.keepsWait(of: request.request.client, at: .now) else { return }
+    guard filter.keepsWait(at: .now) else { return }
     write(.warn) { encoder.write(request, isUnfinished: false, at: .now, to: &$0) }
   }
 
@@ -107,7 +102,6 @@ public final class RequestLog: RequestObserver, RequestConsumer {
 
   /// Puts a warning into the buffer: the request does not end before the process.
   package func requestIsUnfinished(_ request: RequestSnapshot) {
-    guard filter.keeps(.warn, client: request.request.client) else { return }
     write(.warn) { encoder.write(request, isUnfinished: true, at: .now, to: &$0) }
   }
 
@@ -132,7 +126,6 @@ public final class RequestLog: RequestObserver, RequestConsumer {
 
   /// A line of the tap's own about a number of requests.
   private func warn(_ event: StaticString, _ count: Int, _ message: String, for duration: Duration? = nil) {
-    guard filter.keeps(.warn) else { return }
     write(.warn) { line in
       line.begin(.now, .warn, event: event)
       line.part { line in
@@ -152,16 +145,10 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   ///     log.log(.info, "cache warmed", ["entries": 42])
   ///
   /// A line that is logged while a request is served (`TraceContext.current`) has the request's `trace_id`
-  /// and `span_id`, unless the fields contain others. Each field becomes a key of the line. The keys
-  /// `timestamp`, `severity`, `event` and `message` are the line's own. A message is cut at 8,192 bytes. May
-  /// be called from any thread; never waits.
-  ///
-  /// - Parameters:
-  ///   - severity: the severity. The sampling's minimum severity applies to such lines too.
-  ///   - message: the text. Neither it nor the fields are redacted.
-  ///   - fields: the fields by key: at most 64, with text of at most 1,024 bytes.
+  /// and `span_id`, unless the fields contain others. Each field becomes a key of the line: at most 64, with
+  /// text of at most 1,024 bytes. The keys `timestamp`, `severity`, `event` and `message` are the line's own.
+  /// A message is cut at 8,192 bytes. Nothing is redacted. Any thread may call it; it never waits.
   public func log(_ severity: LogSeverity, _ message: String, _ fields: [String: FieldValue] = [:]) {
-    guard filter.keeps(severity) else { return }
     let (time, trace) = (Timestamp.now, TraceContext.current)
     write(severity) { line in
       line.begin(time, severity, event: "app")
@@ -185,28 +172,26 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   }
 
   /// The counts of the log: with several places, the sums over them. May be read from any thread.
-  public var statistics: LogStatistics {
+  package var statistics: LogStatistics {
     var statistics = places.reduce(into: LogStatistics()) { $0.add($1.statistics) }
     statistics.filtered = filter.statistics
     return statistics
   }
 
-  /// The newest lines that match, oldest first, each with its newline: the body of `GET /logs`, of the type
-  /// `application/x-ndjson`. Empty unless ``Configuration/recentLineLimit`` is set. A line is here at once,
-  /// even if a destination hangs, fails or drops it. May be called from any thread.
-  public func recent(_ query: LogQuery = LogQuery()) -> [UInt8] { recentLines(query).bytes }
+  /// The newest lines, oldest first, each with its newline: as many as ``Configuration/recentLineLimit``. A
+  /// line is here at once, even if a destination hangs, fails or drops it. Any thread may call it.
+  public func recent() -> [UInt8] { recentLines(LogQuery(limit: .max)).bytes }
 
-  /// The same, with the number of the newest line.
+  /// The newest lines that match, and the number of the newest line.
   package func recentLines(_ query: LogQuery) -> RecentLines.Answer {
     latest?.lines(query) ?? RecentLines.Answer()
   }
 
-  /// Waits until every earlier line is written, or dropped and counted; not for lines that come meanwhile.
-  /// Blocks the calling thread, which may be any except that of a ``LogSink``.
+  /// Waits until every earlier line is written, or dropped and counted. Blocks the calling thread, which may
+  /// be any except that of a ``LogSink``. 0 or less does not wait.
   ///
-  /// - Parameter limit: the maximum time to wait. 0 or less does not wait.
-  /// - Returns: `false` if the limit passed first, as it does while the destination fails, or the deadline
-  ///   of a shutdown.
+  /// - Returns: `false` if the limit passed first, as it does while the destination fails, or the deadline of
+  ///   a shutdown.
   @discardableResult
   public func flush(within limit: Duration = .seconds(5)) -> Bool {
     let deadline = Instant.now.advanced(by: limit)
@@ -215,9 +200,8 @@ public final class RequestLog: RequestObserver, RequestConsumer {
 
   /// Writes the queue and closes the destination. Lines that come later, and those not written by the
   /// deadline, are dropped and counted. Blocks the calling thread, which may be any except that of a
-  /// ``LogSink``. May be called again: the earliest deadline of several calls ends them all.
+  /// ``LogSink``. Of several calls, the earliest deadline ends them all.
   ///
-  /// - Parameter limit: the maximum time to wait. 0 or less does not wait.
   /// - Returns: Whether every line was written, or dropped and counted before.
   @discardableResult
   public func shutdown(within limit: Duration = .seconds(5)) -> Bool {

@@ -13,9 +13,8 @@ public struct RequestLogError: Error, Sendable, CustomStringConvertible {
 
     /// The file cannot be opened for appending, or the path or descriptor takes no lines.
     public static let cannotOpen = Code(name: "cannotOpen")
-    /// A field for every line has a key that the log uses itself.
-    public static let reservedField = Code(name: "reservedField")
-    /// A field for every line has a key of more than 256 bytes, or there are more than 64 such fields.
+    /// A field for every line has a key that the log uses itself, or one of more than 256 bytes, or there are
+    /// more than 64 such fields.
     public static let invalidField = Code(name: "invalidField")
     /// The system cannot start the writer's thread.
     public static let cannotStartWriter = Code(name: "cannotStartWriter")
@@ -32,24 +31,17 @@ public struct RequestLogError: Error, Sendable, CustomStringConvertible {
   }
 
   static func cannotOpen(path: String, _ failure: System.Failure) -> RequestLogError {
-    cannotOpen(path: path, because: advice(on: failure, path: path))
+    cannotOpen(path: path, because: advice(on: failure))
   }
 
   /// Why a path takes no lines, and what to do.
-  static func advice(on failure: System.Failure, path: String) -> String {
+  static func advice(on failure: System.Failure) -> String {
     if failure == .noReader || failure == .brokenPipe { return "it has no reader; start one" }
     let remedy =
       switch failure {
       case .denied:
         "let this process's user write to the file and search its directory, or choose another path"
-      case .missing where System.isFolder(FilePath.folder(of: path)):
-        "no file can be made in that directory, choose a path in another"
       case .missing: "make the directory first, or choose another path"
-      case .isDirectory: "name a file in that directory"
-      case .readOnly: "choose a path on a file system that can be written to"
-      case .noSpace: "make room on that file system, or choose another path"
-      case .tooManyFiles: "raise the limit of open files (ulimit -n), or close some"
-      case .nameTooLong: "choose a shorter path"
       default: "choose a path where this process can append to a file"
       }
     return "\(failure.text); \(remedy)"

@@ -5,14 +5,7 @@ extension Tap {
   /// Makes a tap for the tests of an app. It listens at no port, keeps its log in memory, prints nothing, and
   /// reads no environment. Taps share nothing, so tests may run in parallel.
   ///
-  /// ```swift
-  /// let tap = try Tap.testing()
-  /// _ = try await tap.session(client: "users").data(from: url)
-  /// assert(tap.recordedRequests().map(\.request.client) == ["users"])
-  /// ```
-  ///
-  /// - Parameter change: Changes the configuration as the app does.
-  /// - Throws: ``/SessionTap/TapError`` as ``/SessionTap/Tap/init(_:registry:)`` does.
+  ///     let tap = try Tap.testing { $0.outbound.pathTemplates = ["/users/{id}"] }
   public static func testing(_ change: (inout Configuration) -> Void = { _ in }) throws(TapError) -> Tap {
     var configuration = Configuration(environment: [:])
     configuration.endpoint = nil

@@ -50,7 +50,7 @@ import TestSupport
     let many = try Self.tap()
     for number in 0...1_000 { many.log(.info, "\(number)") }
     await many.shutdown()
-    let kept = try #require(many.requestLog).recent(LogQuery(limit: 2_000))
+    let kept = try #require(many.requestLog).recent()
     #expect(kept.count { $0 == UInt8(ascii: "\n") } == 1_000)
   }
 
@@ -64,7 +64,7 @@ import TestSupport
     let log = try #require(tap.requestLog)
     let line = try await Poll.until("the line") {
       log.flush()
-      let lines = String(decoding: log.recent(LogQuery(severity: .warn)), as: UTF8.self)
+      let lines = String(decoding: log.recentLines(LogQuery(severity: .warn)).bytes, as: UTF8.self)
       return lines.isEmpty ? nil : lines
     }
     #expect(line.contains("401"))
@@ -77,7 +77,7 @@ import TestSupport
     }
     #expect(try await other.get("/metrics").hasPrefix("HTTP/1.1 401 "))
     await other.shutdown()
-    try #require(other.requestLog?.recent(LogQuery(severity: .warn)).isEmpty == true)
+    try #require(other.requestLog?.recentLines(LogQuery(severity: .warn)).bytes.isEmpty == true)
     #expect(try await refusals.next("a refusal").contains("401"))
   }
 

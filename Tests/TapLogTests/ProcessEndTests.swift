@@ -16,15 +16,11 @@ import TestSupport
     func flush() { lines.withLock { $0.flushed = $0.written } }
   }
 
-  @Test(.serialized, arguments: [true, false])
-  func `waits for the lines that are on their way, unless the app says otherwise`(waits: Bool) async throws {
-    try ExitValues.give("ProcessEndTests.1", waits)
-    await #expect(processExitsWith: .exitCode(waits ? 107 : 7)) {
-      let waits = try ExitValues.take("ProcessEndTests.1", Bool.self)
+  @Test func `waits for the lines that are on their way`() async throws {
+    await #expect(processExitsWith: .exitCode(107)) {
       // The first that is registered is called last. The sink counts at a flush, for which nothing else asks.
       atexit { _exit(Int32(7 + FlushedSink.shared.flushed)) }
-      let log = try RequestLog(
-        to: .custom(FlushedSink.shared), configuration: with(.init()) { $0.flushesAtExit = waits })
+      let log = try RequestLog(to: .custom(FlushedSink.shared))
       for index in 0..<100 { log.log(.info, "\(index)") }
       withExtendedLifetime(log) { exit(0) }
     }
@@ -48,8 +44,7 @@ import TestSupport
     try ExitValues.give("ProcessEndTests.3", folder("requests.jsonl"))
     await #expect(processExitsWith: .exitCode(7)) {
       let path = try ExitValues.take("ProcessEndTests.3", String.self)
-      let configuration = with(RequestLog.Configuration()) { $0.flushesAtExit = false }
-      let log = try RequestLog(to: .file(path), configuration: configuration)
+      let log = try RequestLog(to: .file(path))
       signal(SIGTERM, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
       source.setEventHandler { exit(log.shutdown() ? 7 : 1) }
@@ -115,7 +110,6 @@ import TestSupport
       let path = try ExitValues.take("ProcessEndTests.7", String.self)
       let configuration = with(RequestLog.Configuration()) {
         $0.rotation = LogRotation(maximumSize: 1, keep: 1)
-        $0.filePermissions = 0o666
       }
       umask(0)
       let log = try RequestLog(to: .file(path + "/requests.jsonl"), configuration: configuration)

@@ -17,8 +17,8 @@ import TestSupport
       #expect(log.flush())
     }
     #expect(messages(logs[0].recent()) == ["4", "5", "6", "7", "8"])
-    #expect(messages(logs[0].recent(LogQuery(limit: 2))) == ["7", "8"])
-    #expect(logs[0].recent(LogQuery(limit: -1)).isEmpty && logs[1].recent().isEmpty)
+    #expect(messages(logs[0].recentLines(LogQuery(limit: 2)).bytes) == ["7", "8"])
+    #expect(logs[0].recentLines(LogQuery(limit: -1)).bytes.isEmpty && logs[1].recent().isEmpty)
   }
 
   @Test func `are found by severity and client`() throws {
@@ -29,11 +29,11 @@ import TestSupport
     log.log(.debug, "d", ["k,\"client.name\":\"x\"": "ends,", "client.name": "x\\"])
     log.requestEnded(with(.bare()) { $0.request.client = "x" })
     #expect(log.flush())
-    #expect(messages(log.recent(LogQuery(severity: .info))) == ["b", "c"])
-    #expect(messages(log.recent(LogQuery(client: "x"))) == ["a", "c"])
-    #expect(messages(log.recent(LogQuery(client: "y\""))) == ["b"])
-    #expect(messages(log.recent(LogQuery(client: "x\\"))) == ["d"])
-    #expect(log.recent(LogQuery(client: "x")).count { $0 == UInt8(ascii: "\n") } == 3)
+    #expect(messages(log.recentLines(LogQuery(severity: .info)).bytes) == ["b", "c"])
+    #expect(messages(log.recentLines(LogQuery(client: "x")).bytes) == ["a", "c"])
+    #expect(messages(log.recentLines(LogQuery(client: "y\"")).bytes) == ["b"])
+    #expect(messages(log.recentLines(LogQuery(client: "x\\")).bytes) == ["d"])
+    #expect(log.recentLines(LogQuery(client: "x")).bytes.count { $0 == UInt8(ascii: "\n") } == 3)
   }
 
   @Test func `are found by their trace, of requests of both directions and of the app's own`() throws {
@@ -45,12 +45,12 @@ import TestSupport
     log.log(.info, "by hand", ["trace_id": .string(trace.traceID)])
     log.log(.info, "in a text", ["note": .string("\"trace_id\":\"\(trace.traceID)\"")])
     #expect(log.flush())
-    let lines = log.recent(LogQuery(traceID: trace.traceID))
+    let lines = log.recentLines(LogQuery(traceID: trace.traceID)).bytes
     #expect(lines.count { $0 == UInt8(ascii: "\n") } == 2)
     #expect(messages(lines) == ["by hand"])
     #expect(String(decoding: lines, as: UTF8.self).contains("\"client.name\":\"mine\""))
-    #expect(log.recent(LogQuery(client: "other", traceID: trace.traceID)).isEmpty)
-    #expect(log.recent(LogQuery(traceID: trace.spanID)).isEmpty)
+    #expect(log.recentLines(LogQuery(client: "other", traceID: trace.traceID)).bytes.isEmpty)
+    #expect(log.recentLines(LogQuery(traceID: trace.spanID)).bytes.isEmpty)
   }
 
   @Test func `are asked for from a line on`() throws {
@@ -80,7 +80,7 @@ import TestSupport
     let log = try log(lines: .max, bytes: bytes)
     for index in 0..<2_000 { log.log(.info, "\(index)") }
     #expect(log.flush())
-    let lines = log.recent(LogQuery(limit: .max))
+    let lines = log.recentLines(LogQuery(limit: .max)).bytes
     #expect((limit - 200...limit).contains(lines.count))
     #expect(messages(lines).last == "1999")
     let length = lines.count { $0 == UInt8(ascii: "\n") }

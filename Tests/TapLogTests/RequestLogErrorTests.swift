@@ -4,22 +4,17 @@ import TestSupport
 
 @Suite(.needs(.thread)) struct RequestLogErrorTests {
   @Test func `has the cause and the remedy`() {
-    let other = "or choose another path"
-    let nowhere = "no file can be made in that directory, choose a path in another"
-    let rows: [(failure: System.Failure, path: String, remedy: String)] = [
-      (.denied, "/log", "let this process's user write to the file and search its directory, \(other)"),
-      (.missing, "/tmp/log", nowhere), (.missing, "log", nowhere),
-      (.missing, "/no such folder/log", "make the directory first, \(other)"),
-      (.isDirectory, "/tmp", "name a file in that directory"),
-      (.readOnly, "/log", "choose a path on a file system that can be written to"),
-      (.noSpace, "/log", "make room on that file system, \(other)"),
-      (.tooManyFiles, "/log", "raise the limit of open files (ulimit -n), or close some"),
-      (.nameTooLong, "/log", "choose a shorter path"),
-      (.invalid, "/log", "choose a path where this process can append to a file"),
+    let rows: [(failure: System.Failure, remedy: String)] = [
+      (
+        .denied,
+        "let this process's user write to the file and search its directory, or choose another path"
+      ),
+      (.missing, "make the directory first, or choose another path"),
+      (.invalid, "choose a path where this process can append to a file"),
     ]
-    let texts = rows.map { RequestLogError.advice(on: $0.failure, path: $0.path) }
+    let texts = rows.map { RequestLogError.advice(on: $0.failure) }
     #expect(texts == rows.map { "\($0.failure.text); \($0.remedy)" })
-    let pipes = [System.Failure.noReader, .brokenPipe].map { RequestLogError.advice(on: $0, path: "/log") }
+    let pipes = [System.Failure.noReader, .brokenPipe].map { RequestLogError.advice(on: $0) }
     #expect(Set(pipes) == ["it has no reader; start one"])
   }
 
@@ -29,15 +24,14 @@ import TestSupport
     #expect(quoted == ["\"\(text)\"", "\"\(text)…\"", #""a\n\"b\"""#])
   }
 
-  @Test func `is of one of four kinds`() {
-    let codes: [RequestLogError.Code] = [.cannotOpen, .reservedField, .invalidField, .cannotStartWriter]
-    #expect(codes.map { codes.firstIndex(of: $0) } == [0, 1, 2, 3])
+  @Test func `is of one of three kinds`() {
+    let codes: [RequestLogError.Code] = [.cannotOpen, .invalidField, .cannotStartWriter]
+    #expect(codes.map { codes.firstIndex(of: $0) } == [0, 1, 2])
   }
 
-  @Test func `names the places of a log, each of which is one`() {
+  @Test func `names the places of a log`() {
     let destination: RequestLog.Destination = [
-      .file("a.jsonl"), .standardError, .memory, .custom(CollectingSink()), .file("a.jsonl"), .standardOutput,
-      .descriptor(2),
+      .file("a.jsonl"), .standardError, .memory, .custom(CollectingSink()), .standardOutput,
     ]
     let texts = ["\"a.jsonl\"", "(descriptor 2)", "(memory)", "(custom)", "(descriptor 1)"]
     #expect(destination.places.map(\.text) == texts)
@@ -46,11 +40,8 @@ import TestSupport
   }
 
   /// Starts a log, which has to fail, and gives what it says.
-  private func refusal(_ destination: RequestLog.Destination, rotation: LogRotation? = nil) throws -> String {
-    let configuration = with(RequestLog.Configuration()) { $0.rotation = rotation }
-    let error = #expect(throws: RequestLogError.self) {
-      _ = try RequestLog(to: destination, configuration: configuration)
-    }
+  private func refusal(_ destination: RequestLog.Destination) throws -> String {
+    let error = #expect(throws: RequestLogError.self) { _ = try RequestLog(to: destination) }
     #expect(error?.code == .cannotOpen)
     let text = try #require(error).description
     #expect(text.utf8.count < 1_000)
@@ -65,9 +56,9 @@ import TestSupport
       try refusal(.file(folder(name))).replacing(prefix, with: "")
     }
     let expected = [
-      "requests.socket\": it is a socket; connect to it and give the log the descriptor, or choose another path",
+      "requests.socket\": it is a socket, or a device that is not there; choose another path",
       "missing/log\": No such file or directory; make the directory first, or choose another path",
-      ".\": Is a directory; name a file in that directory",
+      ".\": Is a directory; choose a path where this process can append to a file",
       #"log\0.old": it has a NUL in it; choose a path without one"#,
     ]
     #expect(texts == expected)
@@ -82,21 +73,11 @@ import TestSupport
     #expect(try refusal(.file("no folder/log")).hasPrefix(text))
   }
 
-  @Test func `refuses a path that is too long, or whose old files' would be`() throws {
+  @Test func `refuses a path that is too long`() throws {
     let folder = try TemporaryFolder()
     for path in [String(repeating: "x", count: 1 << 20), folder(String(repeating: "x", count: 256))] {
-      #expect(try refusal(.file(path)).contains("File name too long; choose a shorter path"))
+      #expect(try refusal(.file(path)).contains("File name too long; choose a path"))
     }
-    // A name has 255 bytes, of which a stamp and a dot take 24.
-    let path = folder(String(repeating: "x", count: 232))
-    let rotation = LogRotation(maximumSize: 1)
-    let text = try refusal(.file(path), rotation: rotation)
-    #expect(text.hasSuffix(": no room in the name for what rotation adds to it; choose a shorter one"))
-    #expect(!FileManager.default.fileExists(atPath: path))
-    #expect(try RequestLog(to: .file(path)).shutdown())
-    let shorter = RequestLog.Destination.file(folder(String(repeating: "y", count: 231)))
-    let log = try RequestLog(to: shorter, configuration: with(.init()) { $0.rotation = rotation })
-    #expect(log.shutdown())
   }
 
   /// Of a loop device that no file is attached to, and of a character device that does not exist.
@@ -114,7 +95,7 @@ import TestSupport
     let disk = try refusal(.file(folder("disk")))
     #expect(disk.contains("it is a block device; choose a path where this process can append"))
     #expect(try OpenDescriptors.on(folder("disk")).isEmpty)
-    let device = "\"\(folder("device"))\": it is a device that is not there; choose another path"
+    let device = "\"\(folder("device"))\": it is a socket, or a device that is not there; choose another path"
     #expect(try refusal(.file(folder("device"))) == "cannot open the log file \(device)")
     #expect(try RequestLog(to: .file(folder("fifo"))).shutdown())
   }
@@ -128,18 +109,14 @@ import TestSupport
     #expect(texts == descriptors.map { "cannot write the log to descriptor \($0): \(why)" })
   }
 
-  @Test func `a file is made with the permissions that are given, as far as they can be`() async {
+  @Test func `a file is for its owner and group, less the umask, and its owner may write it`() async {
     await #expect(processExitsWith: .success) {
       let folder = try TemporaryFolder()
-      let rows: [(given: Int, mask: mode_t, expected: mode_t)] = [
-        (0o604, 0, 0o604), (0, 0, 0o200), (-1, 0, 0o777), (.max, 0, 0o777), (0o4640, 0, 0o640),
-        (0o640, 0o777, 0o200),
-      ]
+      let rows: [(mask: mode_t, expected: mode_t)] = [(0, 0o640), (0o077, 0o600), (0o777, 0o200)]
       let modes = try rows.map { row in
         folder.remove("log")
         umask(row.mask)
-        let configuration = with(RequestLog.Configuration()) { $0.filePermissions = row.given }
-        #expect(try RequestLog(to: .file(folder("log")), configuration: configuration).shutdown())
+        #expect(try RequestLog(to: .file(folder("log"))).shutdown())
         var status = stat()
         try #require(stat(folder("log"), &status) == 0)
         return status.st_mode & 0o7777

@@ -3,17 +3,13 @@ import TestSupport
 
 @Suite(.needs(.thread)) struct RequestLogTests {
   @Test func `exposes its counters through a registry`() throws {
-    let (sink, log) = try RequestLog.collecting {
-      $0.sampling.minimumSeverity = .info
-      $0.clientSampling = ["quiet": LogSampling(rate: 0)]
-    }
+    let (sink, log) = try RequestLog.collecting { $0.clientSampling = ["quiet": LogSampling(rate: 0)] }
     let registry = Registry()
     try registry.register(log)
     for (code, count) in [(200, 1), (404, 2), (503, 3)] {
       for _ in 0..<count { log.requestEnded(.bare(.response(statusCode: code))) }
     }
     for _ in 0..<4 { log.requestEnded(with(.bare()) { $0.request.client = "quiet" }) }
-    for _ in 0..<5 { log.log(.debug, "too fine") }
     log.shutdown()
     for _ in 0..<6 { log.requestEnded(.bare()) }
     let bytes = sink.lines.reduce(0) { $0 + $1.utf8.count + 1 }
@@ -22,7 +18,7 @@ import TestSupport
       #"lines_total{level="INFO"}"#: 1, #"lines_total{level="WARN"}"#: 2,
       #"lines_total{level="ERROR"}"#: 3, #"dropped_lines_total{reason="queue_full"}"#: 0,
       #"dropped_lines_total{reason="write_error"}"#: 0, #"dropped_lines_total{reason="shutdown"}"#: 6,
-      #"filtered_lines_total{reason="severity"}"#: 5, #"filtered_lines_total{reason="sampling"}"#: 4,
+      #"filtered_lines_total{reason="sampling"}"#: 4,
       #"filtered_lines_total{reason="waits"}"#: 0, "bytes_total": Double(bytes), "write_errors_total": 0,
     ]
     var values: [String: Double] = [:]
@@ -32,12 +28,13 @@ import TestSupport
     #expect(values == expected)
     #expect(log.collect().allSatisfy { $0.kind == .counter })
     let help = [
-      "Log lines written.", "Log lines dropped.", "Log lines left out by severity or sampling.",
+      "Log lines written.", "Log lines dropped.",
+      "Log lines left out by sampling, and of waiting requests beyond 100 a minute.",
       "Bytes of log written.",
       "Writes, rotations and synchronizations of the log that failed, to be tried again.",
     ]
     #expect(log.collect().map(\.help) == help)
-    #expect(log.statistics.filteredLines == 9 && log.statistics.pending == 0)
+    #expect(log.statistics.filteredLines == 4 && log.statistics.pending == 0)
   }
 
   @Test func `writes what is left when its last reference goes`() async throws {
@@ -100,9 +97,7 @@ import TestSupport
     let (sink, log) = try RequestLog.collecting {
       // Lines of requests have no message, and would show it.
       $0.fields = ["service.name": "shop", "message": "of every line"]
-      $0.sampling.minimumSeverity = .info
     }
-    log.log(.debug, "too fine")
     log.log(.warn, "cache\nwarmed", ["entries": 42, "client.name": "payments", "message": "forged"])
     log.log(.info, "plain")
     #expect(log.shutdown())
@@ -115,7 +110,6 @@ import TestSupport
       "event":"app","message":"plain","service.name":"shop"}
       """#
     #expect(ends == expected.split(separator: "\n"))
-    #expect(log.statistics.filteredLines(.severity) == 1)
   }
 
   @Test func `gives a line of the app's own the trace of the request that is being served`() throws {
@@ -185,14 +179,13 @@ import TestSupport
 
   @Test func `the settings are those that the documentation names, unless the app has others`() {
     let settings = RequestLog.Configuration()
-    #expect(settings.urlLengthLimit == 2_048 && settings.fields.isEmpty && settings.filePermissions == 0o640)
+    #expect(settings.urlLengthLimit == 2_048 && settings.fields.isEmpty)
     #expect(settings.queueByteLimit == 4 << 20 && settings.queueLineLimit == 16_384)
     #expect(settings.recentLineLimit == 0 && settings.recentByteLimit == 1 << 20)
-    #expect(settings.rotation == nil && settings.synchronizationInterval == nil && settings.flushesAtExit)
+    #expect(settings.rotation == nil && settings.synchronizationInterval == nil)
     #expect(LogRotation(maximumSize: 1).keep == 5)
     let sampling = LogSampling()
     #expect(sampling.rate == 1 && sampling.slow == nil)
-    #expect(sampling.minimumSeverity == .trace && sampling.keepsFrom == .error)
   }
 
   @Test func `counts the lines that a sink refuses, and goes on after it`() throws {

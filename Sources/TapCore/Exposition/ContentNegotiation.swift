@@ -1,28 +1,18 @@
 extension ExpositionFormat {
-  /// The best format for the value of an `Accept` header (RFC 9110, section 12.5.1). Text 0.0.4 if there is
-  /// no header or none of its formats is supported: that helps a scraper more than a 406.
+  /// The format for the value of an `Accept` header (RFC 9110, section 12.5.1): that with the greatest
+  /// weight, of several the first. Text 0.0.4 if there is no header or it names none of the formats: that
+  /// helps a scraper more than a 406.
   public init(accept: String?) {
-    let ranges = AcceptedItem.list(accept)
     self = .text
-    var best: Rank = (0, 0, 0)
-    for (format, type) in Self.types {
-      var rank: Rank?
-      for (place, range) in ranges.enumerated() {
-        // The most specific range that names a format has its weight: with 0 it is not acceptable, whatever a
-        // wildcard says.
-        if let precision = range.precision(naming: type), precision > rank?.precision ?? -1 {
-          rank = (range.weight, precision, -place)
-        }
-      }
-      if let rank, rank.weight > 0, rank > best { (self, best) = (format, rank) }
+    var best = 0.0
+    for item in AcceptedItem.list(accept) where item.weight > best {
+      guard let type = Self.types.first(where: { item.names($0.type) }) else { continue }
+      (self, best) = (type.format, item.weight)
     }
   }
 
-  /// By its weight, then by how exactly the header names a format, then by the place in the header.
-  private typealias Rank = (weight: Double, precision: Int, place: Int)
-
   private static let types = allCases.flatMap { format in
-    AcceptedItem.list(format.contentType).map { (format, $0) }
+    AcceptedItem.list(format.contentType).map { (format: format, type: $0) }
   }
 }
 
@@ -72,15 +62,11 @@ private struct AcceptedItem: Sendable {
     }
   }
 
-  /// How exactly a media range names a type: by the first part, by both, and by each parameter that agrees.
-  /// `nil` if it does not. Parameters that the type does not have, such as the `escaping` of Prometheus 3,
+  /// Whether it names a type. Parameters that the type does not have, such as the `escaping` of Prometheus 3,
   /// are ignored.
-  func precision(naming type: AcceptedItem) -> Int? {
-    if value == "*/*" { return 0 }
-    if value.hasSuffix("/*") { return type.value.hasPrefix(value.dropLast()) ? 1 : nil }
-    guard value == type.value else { return nil }
-    let known = parameters.filter { type.parameters[$0.key] != nil }
-    return known.allSatisfy { type.parameters[$0.key] == $0.value } ? 2 + known.count : nil
+  func names(_ type: AcceptedItem) -> Bool {
+    value == type.value
+      && parameters.allSatisfy { name, value in type.parameters[name].map { $0 == value } ?? true }
   }
 
   /// `0` or `1` with at most three decimals, and no more than 1 (RFC 9110, section 12.4.2).

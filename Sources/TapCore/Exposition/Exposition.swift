@@ -15,63 +15,48 @@ public struct Exposition: Sendable {
   ///   - names: The families or samples to write; `nil` writes all.
   ///   - isCompressed: Whether to compress with gzip, if the system has it. The uncompressed body is never in
   ///     memory as a whole.
-  ///     written, and never there as a whole.
   init(
     of families: [GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil,
     isCompressed: Bool = false
   ) {
     self.format = format
-    let compressed = isCompressed ? Self.compressed(families, in: format, names) : nil
-    contentEncoding = compressed == nil ? nil : "gzip"
-    var whole: [UInt8] = []
-    if compressed == nil {
-      _ = Self.write(families, in: format, names, pieceLength: .max) { piece in
-        whole = piece
-        return true
+    if isCompressed, let gzip = Gzip.system, var compressor = Gzip.Compressor(gzip) {
+      Self.write(families, in: format, names, pieceLength: Self.pieceLength) { compressor.write($0) }
+      if let compressed = compressor.finish() {
+        (body, contentEncoding) = (compressed, "gzip")
+        return
       }
     }
-    body = compressed ?? whole
-  }
-
-  private static func compressed(
-    _ families: [GatheredFamily], in format: ExpositionFormat, _ names: Set<String>?
-  ) -> [UInt8]? {
-    guard let gzip = Gzip.system, let compressor = Gzip.Compressor(gzip) else { return nil }
-    var body: [UInt8] = []
-    func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
-      body += bytes
-      return true
-    }
-    let isWritten = write(families, in: format, names, pieceLength: pieceLength) {
-      $0.withUnsafeBytes { compressor.write($0, to: append) }
-    }
-    return isWritten && compressor.finish(to: append) ? body : nil
+    (body, contentEncoding) = ([], nil)
+    Self.write(families, in: format, names, pieceLength: .max) { body = $0 }
   }
 
   /// The length of the pieces in which an exposition is written.
   static let pieceLength = 65_536
 
   /// Writes families in pieces, each of which is longer than `pieceLength` by less than a series or, in
-  /// protobuf, a family. `false` as soon as `output` returns it.
+  /// protobuf, a family.
   static func write(
     _ families: [GatheredFamily], in format: ExpositionFormat, _ names: Set<String>? = nil,
-    pieceLength: Int, to output: ([UInt8]) -> Bool
-  ) -> Bool {
-    func write(by writer: some ExpositionWriter) -> Bool {
+    pieceLength: Int, to output: ([UInt8]) -> Void
+  ) {
+    func write(by writer: some ExpositionWriter) {
       var writer = writer
       for family in families where names?.isDisjoint(with: family.descriptor.claims) != true {
-        let isWritten = family.write(to: &writer) { writer in
-          if writer.bytes.count < pieceLength { return true }
-          defer { writer.bytes.removeAll(keepingCapacity: true) }
-          return output(writer.bytes)
+        family.write(to: &writer) { writer in
+          if writer.bytes.count < pieceLength { return }
+          output(writer.bytes)
+          writer.bytes.removeAll(keepingCapacity: true)
         }
-        if !isWritten { return false }
       }
       writer.finish()
-      return output(writer.bytes)
+      output(writer.bytes)
     }
-    return format == .protobuf
-      ? write(by: ProtobufWriter()) : write(by: TextWriter(format, isWhole: pieceLength == .max))
+    if format == .protobuf {
+      write(by: ProtobufWriter())
+    } else {
+      write(by: TextWriter(format, isWhole: pieceLength == .max))
+    }
   }
 }
 

@@ -31,44 +31,19 @@ package struct Gzip: Sendable {
   /// - Parameter level: 1 to 9. At 1 an exposition shrinks nine times in a third of the time that 6 takes for
   ///   eleven.
   package func compress(_ bytes: [UInt8], level: Int32 = 1) -> [UInt8]? {
-    guard let compressor = Compressor(self, level: level) else { return nil }
-    var output: [UInt8] = []
-    let isWhole = bytes.withUnsafeBytes { bytes in
-      compressor.write(bytes) {
-        output += $0; return true
-      }
-        && compressor.finish {
-          output += $0; return true
-        }
-    }
-    return isWhole ? output : nil
+    guard var compressor = Compressor(self, level: level) else { return nil }
+    compressor.write(bytes)
+    return compressor.finish()
   }
 
-  /// Compresses piece by piece. `next` gives the number of bytes that come next: 0 at the end, `nil` if it
-  /// fails. `output` gives `false` if it fails. After `false` the output is useless.
-  package func compress(
-    level: Int32, from next: (UnsafeMutableRawBufferPointer) -> Int?,
-    to output: (UnsafeRawBufferPointer) -> Bool
-  ) -> Bool {
-    guard let compressor = Compressor(self, level: level) else { return false }
-    return withUnsafeTemporaryAllocation(byteCount: Self.pieceLength, alignment: 8) { memory in
-      while let count = next(memory) {
-        if count == 0 { return compressor.finish(to: output) }
-        guard compressor.write(UnsafeRawBufferPointer(rebasing: memory[..<count]), to: output) else {
-          return false
-        }
-      }
-      return false
-    }
-  }
-
-  /// Compresses piece by piece. A call returns `false` if memory ran out or `output` failed: the output is
-  /// then useless.
+  /// Compresses piece by piece.
   struct Compressor: ~Copyable {
     private let gzip: Gzip
     /// At one address: zlib keeps it.
     private let stream = UnsafeMutablePointer<Stream>.allocate(capacity: 1)
-    private let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceLength, alignment: 8)
+    private let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 8)
+    /// `nil` if memory ran out.
+    private var output: [UInt8]? = []
 
     init?(_ gzip: Gzip, level: Int32 = 1) {
       self.gzip = gzip
@@ -85,40 +60,38 @@ package struct Gzip: Sendable {
       memory.deallocate()
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer, to output: (UnsafeRawBufferPointer) -> Bool) -> Bool {
-      // zlib counts in 32 bits.
-      for start in stride(from: 0, to: bytes.count, by: 1 << 30) {
-        let piece = UnsafeRawBufferPointer(rebasing: bytes[start..<min(bytes.count, start + 1 << 30)])
-        guard deflate(piece, isLast: false, to: output) else { return false }
+    mutating func write(_ bytes: [UInt8]) {
+      bytes.withUnsafeBytes { bytes in
+        // zlib counts in 32 bits.
+        for start in stride(from: 0, to: bytes.count, by: 1 << 30) {
+          deflate(UnsafeRawBufferPointer(rebasing: bytes[start..<min(bytes.count, start + 1 << 30)]))
+        }
       }
-      return true
     }
 
-    func finish(to output: (UnsafeRawBufferPointer) -> Bool) -> Bool {
-      deflate(UnsafeRawBufferPointer(start: nil, count: 0), isLast: true, to: output)
+    /// - Returns: The whole in gzip format, or `nil` if memory ran out.
+    consuming func finish() -> [UInt8]? {
+      deflate(UnsafeRawBufferPointer(start: nil, count: 0), isLast: true)
+      return output
     }
 
-    private func deflate(
-      _ piece: UnsafeRawBufferPointer, isLast: Bool, to output: (UnsafeRawBufferPointer) -> Bool
-    ) -> Bool {
+    private mutating func deflate(_ piece: UnsafeRawBufferPointer, isLast: Bool = false) {
       stream.pointee.input = piece.baseAddress
       stream.pointee.inputLength = UInt32(truncatingIfNeeded: piece.count)
-      while true {
+      while output != nil {
         stream.pointee.output = memory.baseAddress
         stream.pointee.outputCapacity = UInt32(truncatingIfNeeded: memory.count)
         // 4 ends the stream (Z_FINISH), and it has ended with 1 (Z_STREAM_END).
         let result = gzip.deflate(stream, isLast ? 4 : 0)
-        let length = memory.count - Int(stream.pointee.outputCapacity)
-        guard output(UnsafeRawBufferPointer(rebasing: memory[..<length])) else { return false }
-        if result == 1 { return true }
+        output?.append(contentsOf: memory[..<(memory.count - Int(stream.pointee.outputCapacity))])
+        if result == 1 { return }
         if stream.pointee.outputCapacity == 0 { continue }
         // Nothing to do (-5, Z_BUF_ERROR) is an error only at the end.
-        return !isLast && (result >= 0 || result == -5)
+        if isLast || result < 0 && result != -5 { output = nil }
+        return
       }
     }
   }
-
-  private static let pieceLength = 65_536
 
   private typealias DeflateInit =
     @convention(c) (UnsafeMutableRawPointer, Int32, Int32, Int32, Int32, Int32, UnsafePointer<CChar>, Int32)

@@ -1,9 +1,7 @@
 import Synchronization
 
 extension Registry {
-  /// A value that goes up and down: jobs in a queue, the temperature of a room.
-  ///
-  /// May be used from any thread.
+  /// A value that goes up and down: jobs in a queue, the temperature of a room. Any thread may use it.
   public final class Gauge: Sendable, SeriesRow {
     private let state = Mutex(State())
 

@@ -1,29 +1,24 @@
+import Synchronization
+
 extension Registry {
   /// Counts values in buckets: durations, sizes.
   ///
-  /// Each histogram has two parts. The classic one counts in the buckets of its family. The native one counts
-  /// in up to 160 exponential buckets, which are finer and need no choice.
-  ///
-  /// A histogram is a cheap handle: keep it, so that a record needs no look-up. Histograms may be used from
-  /// any thread. Cores that record in the same one do not wait for each other, and a scrape holds a lock only
-  /// while it copies one cell.
+  /// The classic part counts in the buckets of the family, the native part in up to 160 exponential buckets,
+  /// which are finer and need no choice. Keep a histogram, so that a record needs no look-up. Any thread may
+  /// use it.
   public final class Histogram: Sendable, SeriesRow {
     let layout: BucketLayout
-    private let cells: StripedCells<ValueHistogram>
+    private let values: Mutex<ValueHistogram>
     private let dropped: DroppedValues
 
     init(layout: BucketLayout, dropped: DroppedValues) {
       (self.layout, self.dropped) = (layout, dropped)
-      cells = StripedCells { ValueHistogram(layout) }
+      values = Mutex(ValueHistogram(layout))
     }
 
-    /// Counts one value, in the unit of the metric's name. A value that is infinite or not a number is
-    /// dropped, and counted in `session_tap_dropped_values_total`.
-    public func record(_ value: Double) {
-      guard value.isFinite else { return dropped.increment() }
-      let bucket = layout.bucket(of: value)
-      cells.withCell { $0.record(value, in: bucket) }
-    }
+    /// Counts one value, in the unit of the metric's name. One that is infinite or not a number is dropped,
+    /// and counted in `session_tap_dropped_values_total`.
+    public func record(_ value: Double) { record(value, keeping: nil) }
 
     /// Counts a duration, in seconds.
     public func record(_ duration: Duration) { record(duration.seconds) }
@@ -32,8 +27,6 @@ extension Registry {
     ///
     ///     let reads = try registry.histogram("file_read_seconds", help: "Duration of reads.")
     ///     let data = try reads.measure { try Data(contentsOf: url) }
-    ///
-    /// - Returns: What the operation returns.
     public func measure<Result, Failure>(
       _ operation: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -42,16 +35,11 @@ extension Registry {
       return try operation()
     }
 
-    /// Runs an asynchronous operation and counts how long it took, in seconds, also if it throws or is
-    /// cancelled. Waits count too.
+    /// Runs an asynchronous operation and counts how long it took, its waits included, in seconds, also if it
+    /// throws or is cancelled. By default it runs on the actor of the caller.
     ///
     ///     let lookups = try registry.histogram("user_lookup_seconds", help: "Duration of look-ups.")
     ///     let (user, _) = try await lookups.measure { try await session.data(from: url) }
-    ///
-    /// - Parameters:
-    ///   - isolation: The actor that the operation runs on: by default that of the caller.
-    ///   - operation: What is measured.
-    /// - Returns: What the operation returns.
     public func measure<Result, Failure>(
       isolation: isolated (any Actor)? = #isolation, _ operation: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
@@ -71,28 +59,20 @@ extension Registry {
       _ value: Double, trace: TraceContext?, at timestamp: @autoclosure () -> Timestamp = .now
     ) {
       guard let trace, trace.isSampled else { return record(value) }
-      record(value, keeping: trace, at: timestamp())
+      record(value, keeping: Exemplar(value: value, timestamp: timestamp(), trace: trace))
     }
 
-    /// The same, for a trace that is kept.
-    func record(_ value: Double, keeping trace: TraceContext, at timestamp: Timestamp) {
+    private func record(_ value: Double, keeping exemplar: Exemplar?) {
       guard value.isFinite else { return dropped.increment() }
-      let exemplar = Exemplar(value: value, timestamp: timestamp, trace: trace)
       let bucket = layout.bucket(of: value)
-      cells.withCell {
-        $0.record(value, in: bucket)
-        $0.keep(exemplar)
+      values.withLock { values in
+        values.record(value, in: bucket)
+        if let exemplar { values.keep(exemplar) }
       }
     }
 
-    /// Everything recorded so far, added up.
-    package var snapshot: ValueHistogram {
-      var sum: ValueHistogram?
-      cells.forEachCell { cell in
-        if sum == nil { sum = cell } else { sum?.add(cell) }
-      }
-      return sum ?? ValueHistogram(layout)
-    }
+    /// Everything recorded so far.
+    package var snapshot: ValueHistogram { values.withLock { $0 } }
 
     /// The value below which the share `quantile` of all values lies, from the native part: 0.5 gives the
     /// median, 0.99 the 99th percentile. `nil` if nothing was recorded, or `quantile` is not within 0 and 1.
@@ -101,11 +81,7 @@ extension Registry {
     /// The error is at most one bucket's width.
     public func quantile(_ quantile: Double) -> Double? { snapshot.native.quantile(quantile) }
 
-    var activity: UInt64 {
-      var count: UInt64 = 0
-      cells.forEachCell { count &+= $0.count }
-      return count
-    }
+    var activity: UInt64 { values.withLock { $0.count } }
 
     func content(of column: Int) -> GatheredFamily.Content? { .instrument(self) }
   }

@@ -28,43 +28,19 @@ public struct HistogramBuckets: Sendable, Hashable, ExpressibleByArrayLiteral {
   }
 
   /// `count` bounds, each `factor` times the one before it.
-  ///
-  /// - Parameters:
-  ///   - first: the lowest bound, above 0.
-  ///   - factor: above 1.
-  ///   - count: 1 to 256.
-  /// - Returns: the buckets. The registry checks them.
   public static func exponential(from first: Double, factor: Double, count: Int) -> HistogramBuckets {
-    sequence(first: first, count: count) { $0 * factor }
-  }
-
-  /// `count` bounds, each `width` above the one before it.
-  ///
-  /// - Parameters:
-  ///   - first: the lowest bound.
-  ///   - width: above 0.
-  ///   - count: 1 to 256.
-  /// - Returns: the buckets. The registry checks them.
-  public static func linear(from first: Double, width: Double, count: Int) -> HistogramBuckets {
-    sequence(first: first, count: count) { $0 + width }
+    var bounds: [Double] = []
+    var bound = first
+    // One more than is allowed is enough for the registry to throw: the caller's count has no limit.
+    for _ in 0..<max(0, min(count, maximumCount + 1)) {
+      bounds.append(bound)
+      bound *= factor
+    }
+    return HistogramBuckets(bounds)
   }
 
   var isValid: Bool {
     (1...Self.maximumCount).contains(upperBounds.count) && upperBounds.allSatisfy(\.isFinite)
       && zip(upperBounds, upperBounds.dropFirst()).allSatisfy { $0 < $1 }
-  }
-
-  /// At most one bound more than is allowed, which is enough for the registry to throw: the caller's count
-  /// has no limit.
-  private static func sequence(
-    first: Double, count: Int, _ next: (Double) -> Double
-  ) -> HistogramBuckets {
-    var bounds: [Double] = []
-    var bound = first
-    for _ in 0..<max(0, min(count, maximumCount + 1)) {
-      bounds.append(bound)
-      bound = next(bound)
-    }
-    return HistogramBuckets(bounds)
   }
 }

@@ -22,17 +22,6 @@ struct NativeBuckets: Sendable, Hashable {
     recordSlowly(value, bucket: bucket)
   }
 
-  /// Adds the counts of another histogram, at the coarser of the two resolutions.
-  mutating func add(_ other: NativeBuckets) {
-    if isEmpty { return self = other }
-    while schema > other.schema { halve() }
-    zeroCount &+= other.zeroCount
-    for entry in other.positive.entries { add(entry.count, to: entry.bucket, of: other.schema) }
-    for entry in other.negative.entries {
-      add(entry.count, to: entry.bucket, of: other.schema, isNegative: true)
-    }
-  }
-
   var isEmpty: Bool { zeroCount == 0 && populatedCount == 0 }
 
   private var populatedCount: Int { positive.populatedCount + negative.populatedCount }
@@ -41,16 +30,11 @@ struct NativeBuckets: Sendable, Hashable {
   private mutating func recordSlowly(_ value: Double, bucket: Int) {
     if value.magnitude <= NativeScale.zeroThreshold {
       zeroCount &+= 1
-    } else {
-      add(1, to: bucket, of: NativeScale.schemas.upperBound, isNegative: value < 0)
+      return
     }
-  }
-
-  /// Adds to a bucket of a schema that is at least as fine as its own.
-  private mutating func add(_ amount: UInt64, to bucket: Int, of fine: Int, isNegative: Bool = false) {
     func add() -> Bool {
-      let bucket = bucket >> (fine - schema)
-      return isNegative ? negative.add(amount, to: bucket) : positive.add(amount, to: bucket)
+      let bucket = bucket >> coarseness
+      return value < 0 ? negative.add(1, to: bucket) : positive.add(1, to: bucket)
     }
     // The coarsest schema has 72 buckets a side between the zero bucket and the largest value: it always
     // fits.
@@ -77,7 +61,6 @@ struct NativeBuckets: Sendable, Hashable {
   }
 
   /// `false`, with nothing done, at the coarsest resolution.
-  @discardableResult
   private mutating func halve() -> Bool {
     guard schema > NativeScale.schemas.lowerBound else { return false }
     coarseness += 1

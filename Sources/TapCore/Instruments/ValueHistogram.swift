@@ -2,7 +2,7 @@
 package struct ValueHistogram: Sendable {
   let layout: BucketLayout
   /// The count of each classic bucket, not cumulative, `+Inf` last.
-  private(set) var counts: [UInt64]
+  var counts: [UInt64]
   /// The same values in exponential buckets.
   private(set) var native = NativeBuckets()
   /// The latest of each classic bucket; empty until there is one.
@@ -15,7 +15,7 @@ package struct ValueHistogram: Sendable {
   }
 
   /// The sum of the values, at most the greatest finite number of its sign.
-  package var sum: Double { Self.finite(total) }
+  package var sum: Double { min(max(total, -.greatestFiniteMagnitude), .greatestFiniteMagnitude) }
 
   package var count: UInt64 { counts.reduce(0, &+) }
 
@@ -31,29 +31,12 @@ package struct ValueHistogram: Sendable {
     native.record(value, bucket: bucket.native)
   }
 
-  /// Keeps the exemplar of a value that has been recorded.
-  mutating func keep(_ exemplar: Exemplar) { keep(exemplar, layout.bucket(of: exemplar.value).classic) }
-
-  /// Adds another histogram with the same classic buckets.
-  mutating func add(_ other: ValueHistogram) {
-    for index in counts.indices { counts[index] &+= other.counts[index] }
-    // Infinities of both signs would add up to NaN.
-    total = Self.finite(sum + other.sum)
-    native.add(other.native)
-    for (index, exemplar) in other.exemplars.enumerated() {
-      if let exemplar { keep(exemplar, index) }
-    }
-  }
-
-  /// The newest exemplar of a bucket stays.
-  private mutating func keep(_ exemplar: Exemplar, _ bucket: Int) {
+  /// Keeps the exemplar of a value that has been recorded, unless its bucket has a newer one.
+  mutating func keep(_ exemplar: Exemplar) {
+    let bucket = layout.bucket(of: exemplar.value).classic
     if exemplars.isEmpty { exemplars = Array(repeating: nil, count: counts.count) }
     if let known = exemplars[bucket], known.timestamp > exemplar.timestamp { return }
     exemplars[bucket] = exemplar
-  }
-
-  private static func finite(_ value: Double) -> Double {
-    min(max(value, -.greatestFiniteMagnitude), .greatestFiniteMagnitude)
   }
 }
 

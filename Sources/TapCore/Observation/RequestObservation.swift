@@ -38,7 +38,7 @@ public struct RequestObservation: Sendable, Hashable {
   public var isConnectionReused: Bool?
   /// The least round trip of the connection in the last minutes (`tcp(7)`, `tcpi_min_rtt`), or `nil` if it
   /// was not read: after short requests it is read once per second for each connection. Through a proxy it is
-  /// the round trip to the proxy. By HTTP/2 the connection may serve other requests too.
+  /// the round trip to the proxy.
   public var networkRoundTrip: Duration?
   /// The number of segments sent again on the connection since its last reading, or `nil` if unknown.
   public var retransmittedSegments: Int?

@@ -1,11 +1,9 @@
-/// Where the time of a request went.
+/// Where the time of a request went, from libcurl's info of the transfer (`curl_easy_getinfo(3)`) and what
+/// the kernel knows of its connection (`TCP_INFO`, `tcp(7)`, with a resolution of 10 ms).
 ///
-/// On Linux the phases come from libcurl's info of the transfer (`curl_easy_getinfo(3)`), in microseconds,
-/// and from what the kernel knows of its connection (`TCP_INFO`, `tcp(7)`), with a resolution of 10 ms. A
-/// phase that did not take place, or whose length is unknown, is `nil`, not 0: a reused connection has no
-/// ``Phase/resolve``, ``Phase/connect`` and ``Phase/tls``. After redirects the phases are those of the last
-/// leg. The last phase of a failed or cancelled request ends with the request. If no phase is unknown, they
-/// add up to the request's duration.
+/// A phase that did not take place, or whose length is unknown, is `nil`, not 0. After redirects the phases
+/// are those of the last leg. The last phase of a failed or cancelled request ends with the request. If no
+/// phase is unknown, they add up to the request's duration.
 public struct RequestTimings: Sendable, Hashable {
   /// The phases, in their order. Their names are those of Prometheus's blackbox exporter.
   public enum Phase: String, Sendable, Hashable, CaseIterable {

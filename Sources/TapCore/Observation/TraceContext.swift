@@ -30,9 +30,8 @@ public struct TraceContext: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - traceparent: The value of the header.
-  ///   - tracestate: The value of that header, if there is one. A value of other than visible ASCII
-  ///   characters
-  ///     and spaces, or longer than 512, is ignored.
+  ///   - tracestate: The value of that header. One of other than visible ASCII characters and spaces, or
+  ///     longer than 512, is ignored.
   ///   - span: The span that has these ids, for a ``RequestTracer`` that has injected them.
   public init?(traceparent: String, tracestate: String? = nil, span: (any AnyObject & Sendable)? = nil) {
     var text = traceparent
@@ -134,22 +133,15 @@ public struct TraceContext: Sendable, Hashable {
 }
 
 extension TraceContext {
-  /// The trace of the request that the current Swift task serves.
+  /// The trace of the request that the current Swift task serves. Child tasks inherit it; detached tasks and
+  /// queues do not. A middleware sets it while the rest of the app serves the request:
   ///
-  /// A middleware sets it while the rest of the app serves the request, so that requests made there belong to
-  /// the same trace:
-  ///
-  /// ```swift
-  /// let response = try await TraceContext.$current.withValue(inbound.trace) { try await next(request) }
-  /// ```
-  ///
-  /// Child tasks inherit it; detached tasks and queues do not.
+  ///     let response = try await TraceContext.$current.withValue(inbound.trace) { try await next(request) }
   @TaskLocal public static var current: TraceContext?
 
-  /// The trace of a request that the app makes now: a span of the tap's ``RequestTracer``, if the process has
-  /// a tap with one; without, a child of ``current`` or of what ``findCurrent(_:)`` finds, or a new trace if
-  /// there is none. The new trace is sampled as the newest tap with a `Tap.Configuration.traceSamplingRate`
-  /// has it, or not at all.
+  /// The trace of a request that the app makes now: a span of the tap's ``RequestTracer``, if there is one;
+  /// without, a child of ``current`` or of what ``findCurrent(_:)`` finds, or a new trace, which is sampled
+  /// as the newest tap with a `Tap.Configuration.traceSamplingRate` has it.
   public static func next() -> TraceContext {
     let (tracer, findTrace) = NewestTracing.sources
     return tracer?.beginClientSpan() ?? (current ?? findTrace?())?.child()
@@ -176,5 +168,41 @@ extension TraceContext {
     let (tracer, findTrace) = NewestTracing.sources
     if let tracer { return tracer.currentTrace }
     return current ?? findTrace?()
+  }
+}
+
+/// Makes the identifiers of traces and spans.
+///
+/// They have to be random, not secret (W3C Trace Context, section 3.2.2.3). A system call for each number
+/// would take longer than recording the whole request. Instead, a counter is mixed (``SplitMix64``) with
+/// three seeds that the system gives once: no number comes twice in a process, and two processes share a
+/// trace id only if 128 bits of their seeds agree.
+enum TraceIdentifiers {
+  /// A trace id, not all zero, and a span id, not zero.
+  static func next() -> (trace: (high: UInt64, low: UInt64), span: UInt64) {
+    let number = count.wrappingAdd(SplitMix64.step, ordering: .relaxed).newValue
+    return (
+      (SplitMix64.mix(number &+ seeds.high), max(1, SplitMix64.mix(number &+ seeds.low))),
+      max(1, SplitMix64.mix(number &+ seeds.span))
+    )
+  }
+
+  private static let count = Atomic<UInt64>(0)
+  private static let seeds = (
+    high: UInt64.random(in: 0 ... .max), low: UInt64.random(in: 0 ... .max),
+    span: UInt64.random(in: 0 ... .max)
+  )
+}
+
+/// Makes random-looking numbers from a counter (Steele, Lea and Flood 2014, "Fast splittable pseudorandom
+/// number generators"): a bijection of all 64 bits.
+package enum SplitMix64 {
+  package static var step: UInt64 { 0x9e37_79b9_7f4a_7c15 }
+
+  package static func mix(_ number: UInt64) -> UInt64 {
+    var mixed = number
+    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ (mixed >> 31)
   }
 }

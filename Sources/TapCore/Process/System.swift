@@ -28,8 +28,6 @@ package enum System {
 
   private static func configuration(_ name: Int32) -> Int { max(1, sysconf(name)) }
 
-  static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
-
   package struct Failure: Error, Hashable {
     package let code: Int32
 
@@ -41,13 +39,8 @@ package enum System {
     package static let missing = Failure(code: ENOENT)
     package static let exists = Failure(code: EEXIST)
     package static let denied = Failure(code: EACCES)
-    package static let isDirectory = Failure(code: EISDIR)
-    package static let readOnly = Failure(code: EROFS)
-    package static let noSpace = Failure(code: ENOSPC)
     package static let brokenPipe = Failure(code: EPIPE)
     package static let invalid = Failure(code: EINVAL)
-    package static let tooManyFiles = Failure(code: EMFILE)
-    package static let nameTooLong = Failure(code: ENAMETOOLONG)
 
     package var text: String {
       var buffer = [CChar](repeating: 0, count: 256)
@@ -76,13 +69,6 @@ package enum System {
   package static func absolute(_ path: String) -> String {
     guard !path.hasPrefix("/"), let workingDirectory else { return path }
     return workingDirectory == "/" ? "/" + path : workingDirectory + "/" + path
-  }
-
-  /// The absolute path of a file without symbolic links, `.` and `..`. `nil` if there is no file.
-  package static func realPath(_ path: String) -> String? {
-    guard let real = realpath(path, nil) else { return nil }
-    defer { free(real) }
-    return String(cString: real)
   }
 
   static var processID: Int32 { getpid() }
@@ -162,7 +148,7 @@ extension System {
     package let permissions: Int
     package let kind: Kind
 
-    package enum Kind { case regular, pipe, socket, blockDevice, folder, other }
+    package enum Kind { case regular, pipe, blockDevice, other }
 
     fileprivate init(_ status: stat) {
       device = UInt64(truncatingIfNeeded: status.st_dev)
@@ -173,9 +159,7 @@ extension System {
         switch status.st_mode & S_IFMT {
         case S_IFREG: .regular
         case S_IFIFO: .pipe
-        case S_IFSOCK: .socket
         case S_IFBLK: .blockDevice
-        case S_IFDIR: .folder
         default: .other
         }
     }
@@ -194,17 +178,11 @@ extension System {
     try status { stat(path, &$0) }
   }
 
-  /// Why the path leads to no file; `nil` if it leads to one.
-  package static func failure(ofPath path: String) -> Failure? {
-    do {
-      _ = try status(ofPath: path)
-      return nil
-    } catch {
-      return error
-    }
+  /// Whether the path leads to no file.
+  package static func isMissing(_ path: String) -> Bool {
+    do { _ = try status(ofPath: path) } catch { return error == .missing }
+    return false
   }
-
-  package static func isFolder(_ path: String) -> Bool { (try? status(ofPath: path))?.kind == .folder }
 
   /// Does not follow a symbolic link at the path.
   package static func status(ofLinkAtPath path: String) throws(Failure) -> FileStatus {
@@ -251,11 +229,6 @@ extension System {
     return pread(descriptor, &byte, 1, off_t(file.size - 1)) == 1 ? byte : nil
   }
 
-  /// Locks a file, unless another holder of it has done so.
-  package static func lock(_ descriptor: Int32) -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
-
-  package static func unlock(_ descriptor: Int32) { _ = flock(descriptor, LOCK_UN) }
-
   /// Waits until what was written survives a loss of power.
   package static func synchronize(_ descriptor: Int32) throws(Failure) {
     _ = try uninterrupted { Int(fsync(descriptor)) }
@@ -268,8 +241,6 @@ extension System {
   package static func rename(_ path: String, to newPath: String) throws(Failure) {
     _ = try uninterrupted { Int(TapLibc.rename(path, newPath)) }
   }
-
-  package static func remove(_ path: String) { try? unlink(path) }
 
   /// Removes a file. `missing` if there is none.
   package static func unlink(_ path: String) throws(Failure) {

@@ -26,13 +26,6 @@ public struct TargetInfo: Collector {
     labels = Labels(values)
   }
 
-  /// Takes the values from the process's environment.
-  public init() {
-    self.init(
-      serviceName: System.environment("OTEL_SERVICE_NAME"),
-      resourceAttributes: System.environment("OTEL_RESOURCE_ATTRIBUTES"))
-  }
-
   package subscript(label: String) -> String? { labels.pairs.first { $0.name == label }?.value }
 
   /// One family, or none.
@@ -58,5 +51,24 @@ public struct TargetInfo: Collector {
   private static func labelName(_ key: Substring) -> String? {
     let name = String(key.map { MetricName.isValidLabel("a\($0)") ? $0 : "_" })
     return (try? MetricName.checkLabels([name], metric: "target_info")) == nil ? nil : name
+  }
+}
+
+/// `session_tap_build_info`: the version of SessionTap, and what it reads transfers and connections from.
+package struct BuildInfo: Collector {
+  package static let version = "0.1.0"
+
+  private let sources: @Sendable () -> [String: String]
+
+  /// - Parameter sources: A label for each kind of data, whose value names its source, or is `none`.
+  package init(sources: @escaping @Sendable () -> [String: String] = { [:] }) { self.sources = sources }
+
+  package func collect() -> [MetricFamily] {
+    let labels = sources().merging(["version": Self.version]) { $1 }
+    return [
+      MetricFamily(
+        name: "session_tap_build_info", help: "The version of SessionTap.", kind: .info,
+        samples: [.init(labels: Labels(labels), value: 1)])
+    ]
   }
 }

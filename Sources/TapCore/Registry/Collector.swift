@@ -1,8 +1,8 @@
 /// Provides metrics whose values are kept elsewhere: a pool's size, the process's memory.
 ///
-/// A registry asks each collector at every scrape, and once at its registration to learn the names. A
-/// collector returns the same families every time. The registry omits a family that was not among the first
-/// ones, and a sample with an invalid label name, with the labels of another one, or with an invalid value.
+/// A registry asks each collector at every scrape, and once at its registration to learn the names. It omits
+/// a family that was not among the first ones, and a sample with an invalid label name, with the labels of
+/// another one, or with an invalid value.
 public protocol Collector: Sendable {
   /// The current families. Called on the thread that serves a scrape, without a lock: it must not wait.
   func collect() -> [MetricFamily]

@@ -1,12 +1,10 @@
 import Synchronization
 
-/// The series of one metric, distinguished by labels.
+/// The series of one metric, distinguished by labels. A look-up holds a lock for one dictionary access: keep
+/// the instrument in a hot path. Any thread may use it.
 ///
 ///     let jobs = try registry.counter("jobs_total", help: "Jobs done.", by: JobLabels.self)
 ///     jobs[JobLabels(kind: "email")].increment()
-///
-/// A look-up holds a lock for one dictionary access. Keep the instrument in a hot path. Any thread may use
-/// it.
 public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sendable {
   let descriptor: FamilyDescriptor
   let buckets: HistogramBuckets?
@@ -37,18 +35,11 @@ public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendabl
     return table.withLock { $0.row(of: key, labels: labels, new: instrument) } === instrument
   }
 
-  /// Removes the series of a label set, from the next scrape on.
-  ///
-  /// An instrument that the app has kept goes on recording, but is no longer exposed. The set then gets a new
-  /// series.
-  ///
-  /// - Returns: whether the series existed.
+  /// Removes the series of a label set, from the next scrape on. Returns whether it existed. An instrument
+  /// that the app has kept goes on recording unseen.
   @discardableResult public func remove(_ key: Key) -> Bool { remove(render(key)) }
 
-  /// Removes all series, from the next scrape on.
-  public func removeAll() { _ = remove(nil) }
-
-  func remove(_ labels: RenderedLabels?) -> Bool { table.withLock { $0.remove(labels) } }
+  func remove(_ labels: RenderedLabels) -> Bool { table.withLock { $0.remove(labels) } }
 }
 
 extension Family: MetricSource where Element: SeriesRow {
@@ -62,15 +53,13 @@ extension Family: MetricSource where Element: SeriesRow {
 /// The limit and the expiry of a family's series.
 public struct SeriesConfiguration: Sendable, Hashable {
   /// The maximum number of series. Further label sets share one series, whose only label is
-  /// `otel_metric_overflow="true"`. Each look-up of such a set counts in `session_tap_series_overflow_total`,
-  /// since nothing remembers which sets they were. With 0 or less, all do.
+  /// `otel_metric_overflow="true"`; each look-up of such a set counts in `session_tap_series_overflow_total`.
+  /// With 0 or less, all do.
   public var limit: Int
 
-  /// How long an idle series stays. `nil`, the default, keeps it forever.
-  ///
-  /// A scrape removes the series in which nothing has been recorded for so long. A series whose instrument
-  /// the app still holds stays; a weak reference does not hold it. With zero or less, a series is exposed
-  /// only by the first scrape after its last record.
+  /// How long an idle series stays; `nil`, the default, keeps it forever. A scrape removes the series in
+  /// which nothing has been recorded for so long, unless the app holds its instrument. With zero or less, a
+  /// series is exposed only by the first scrape after its last record.
   public var idleExpiry: Duration?
 
   /// 2,000 series, the default of the OpenTelemetry metrics SDK, without expiry.

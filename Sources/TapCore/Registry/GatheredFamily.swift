@@ -35,13 +35,12 @@ struct GatheredFamily: Sendable {
 
   /// Writes the samples in the order of their labels. Without samples it writes no header either.
   ///
-  /// - Parameter proceed: Called after each series. `false` ends the writing.
-  /// - Returns: Whether all of it was written.
+  /// - Parameter seriesEnded: Called after each series.
   func write<Writer: ExpositionWriter>(
-    to writer: inout Writer, _ proceed: (inout Writer) -> Bool = { _ in true }
-  ) -> Bool {
+    to writer: inout Writer, _ seriesEnded: (inout Writer) -> Void = { _ in }
+  ) {
     var hasBegun = false
-    return forEachSeries { labels, created, content in
+    forEachSeries { labels, created, content in
       if !hasBegun { writer.begin(descriptor, seriesCount: series.count) }
       hasBegun = true
       switch content {
@@ -49,7 +48,7 @@ struct GatheredFamily: Sendable {
       case .histogram(let histogram): writer.histogram(histogram, labels: labels, created: created)
       case .instrument, .callback: break
       }
-      return proceed(&writer)
+      seriesEnded(&writer)
     }
   }
 
@@ -57,10 +56,10 @@ struct GatheredFamily: Sendable {
   /// labels.
   func sum(suffix: Substring, labels: [(name: [UInt8], value: [UInt8])]) -> Double? {
     var sum: Double?
-    _ = forEachSeries { series, _, content in
+    forEachSeries { series, _, content in
       let pairs = Dictionary(series.pairs.map { ($0.name, $0.value) }) { first, _ in first }
       // An empty label is no label.
-      guard labels.allSatisfy({ pairs[$0, default: []] == $1 }) else { return true }
+      guard labels.allSatisfy({ pairs[$0, default: []] == $1 }) else { return }
       let value: Double? =
         switch (content, suffix) {
         case (.number(let value), ""): value
@@ -69,13 +68,12 @@ struct GatheredFamily: Sendable {
         default: nil
         }
       if let value { sum = (sum ?? 0) + value }
-      return true
     }
     return sum
   }
 
-  /// Calls for each series that has a valid value, with callbacks evaluated. Ends at the first `false`.
-  private func forEachSeries(_ body: (Series) -> Bool) -> Bool {
+  /// Calls for each series that has a valid value, with callbacks evaluated.
+  private func forEachSeries(_ body: (Series) -> Void) {
     for var series in series {
       switch series.content {
       case .callback(let value): (series.created, series.content) = (nil, .number(value()))
@@ -83,8 +81,7 @@ struct GatheredFamily: Sendable {
       case .number, .histogram: break
       }
       if case .number(let value) = series.content, !descriptor.type.accepts(value) { continue }
-      if !body(series) { return false }
+      body(series)
     }
-    return true
   }
 }

@@ -15,9 +15,7 @@ extension Registry {
   }
 
   /// A counter under the name that another library gave it, which may lack `_total`, so that boards and
-  /// alerts keep their queries. Its exposition has the type `counter`, or in OpenMetrics, whose counters end
-  /// in `_total`, `unknown`, as Prometheus's own libraries write it. Otherwise as
-  /// ``counter(_:help:unit:labels:)``; for new metrics use that.
+  /// alerts keep their queries. OpenMetrics, whose counters end in `_total`, calls such a one `unknown`.
   public func counter(
     legacyName name: String, help: String, labels: Labels = .none
   ) throws(RegistryError) -> Counter {
@@ -113,10 +111,7 @@ extension Registry {
   ///     try registry.counter("pool_opened_total", help: "Connections opened.") { Double(pool.opened) }
   ///
   /// The value must never go down. It is read on the thread that serves a scrape, without a lock: it must not
-  /// wait. One that is below 0 or not a number is omitted. A name may have several series with different
-  /// labels.
-  ///
-  /// - Throws: as ``counter(_:help:unit:labels:)`` does, and if the series is taken.
+  /// wait. One that is below 0 or not a number is omitted. Throws also if a series of these labels is taken.
   public func counter(
     _ name: String, help: String, unit: String? = nil, labels: Labels = .none,
     value: @escaping @Sendable () -> Double

@@ -1,12 +1,11 @@
 import Synchronization
 
-/// The metrics of an app: makes instruments, and writes their values for Prometheus.
+/// The metrics of an app: makes instruments, and writes their values for Prometheus. Registering the same
+/// metric again returns the existing instrument; another metric under its name throws a ``RegistryError``.
+/// Any thread may use it.
 ///
 ///     let jobs = try registry.counter("jobs_total", help: "Jobs done.")
 ///     jobs.increment()
-///
-/// Registering the same metric again returns the existing instrument. Registering another metric under a name
-/// that is taken throws a ``RegistryError``. May be used from any thread.
 public final class Registry: Sendable {
   private let state = Mutex(State())
 
@@ -88,9 +87,7 @@ public final class Registry: Sendable {
     }
   }
 
-  /// Writes all metrics in the scraper's preferred format.
-  ///
-  /// Sorts families by name and series by label values. Holds no lock while it writes bytes.
+  /// Writes all metrics in the scraper's preferred format, families by name and series by label values.
   ///
   /// - Parameter accept: the value of the request's `Accept` header; without it, text 0.0.4.
   public func exposition(accept: String? = nil) -> Exposition {
@@ -99,28 +96,18 @@ public final class Registry: Sendable {
 
   /// Writes metrics in one format.
   ///
-  /// - Parameters:
-  ///   - format: the format.
-  ///   - names: limits the exposition to families of these names, or with samples of these names such as
-  ///     `x_seconds_count`. `nil` writes all; unknown names are ignored.
+  /// - Parameter names: limits the exposition to families of these names, or with samples of these names such
+  ///   as `x_seconds_count`. `nil` writes all; unknown names are ignored.
   public func exposition(in format: ExpositionFormat, names: Set<String>? = nil) -> Exposition {
     Exposition(of: gather(), in: format, names: names)
   }
 
   /// Writes all metrics in pieces, as a scrape that is compressed does: the whole text is never in memory.
   package func write(in format: ExpositionFormat, to output: ([UInt8]) -> Void) {
-    _ = Exposition.write(gather(), in: format, pieceLength: Exposition.pieceLength) { piece in
-      output(piece)
-      return true
-    }
+    Exposition.write(gather(), in: format, pieceLength: Exposition.pieceLength, to: output)
   }
 
   /// The value of a sample as a scrape would show it now. For tests and health checks, not for a hot path.
-  ///
-  /// ```swift
-  /// let count = tap.registry.value(of: "http_client_request_duration_seconds_count", labels: ["client":
-  /// "users"])
-  /// ```
   ///
   /// - Parameters:
   ///   - name: The name of a counter, a gauge or an info; for a histogram, its name with `_count` or `_sum`.
@@ -138,21 +125,11 @@ public final class Registry: Sendable {
     return nil
   }
 
-  /// Removes one series with run-time labels, from the next scrape on.
-  ///
-  /// An instrument that the app has kept goes on recording, but is no longer exposed. Asking for the series
-  /// again makes a new one. Typed families have ``Family/remove(_:)``.
-  ///
-  /// - Parameters:
-  ///   - name: the metric's name, as registered.
-  ///   - labels: the labels of the series, in any order.
-  /// - Returns: whether the series existed.
+  /// Removes one series with run-time labels, from the next scrape on. Returns whether it existed. An
+  /// instrument that the app has kept goes on recording unseen. Typed families have ``Family/remove(_:)``.
   @discardableResult public func removeSeries(of name: String, labels: Labels) -> Bool {
     state.withLock { $0.byName[name] }?.remove(RenderedLabels(labels.pairs)) ?? false
   }
-
-  /// Removes all series of a metric. Its name stays taken.
-  public func removeAllSeries(of name: String) { _ = state.withLock { $0.byName[name] }?.remove(nil) }
 }
 
 /// A source of metric families.
@@ -161,8 +138,8 @@ protocol MetricSource: Sendable {
   var descriptors: [FamilyDescriptor] { get }
   /// The families as they are now; series that have been idle for too long are dropped on the way.
   func gather(at now: Instant) -> [GatheredFamily]
-  /// Removes the series with these labels, or all. A source of other metrics keeps them.
-  func remove(_ labels: RenderedLabels?) -> Bool
+  /// Removes the series with these labels. A source of other metrics keeps them.
+  func remove(_ labels: RenderedLabels) -> Bool
 }
 
-extension MetricSource { func remove(_ labels: RenderedLabels?) -> Bool { false } }
+extension MetricSource { func remove(_ labels: RenderedLabels) -> Bool { false } }

@@ -105,12 +105,8 @@ struct SeriesTable<Key: Hashable & Sendable, Row: Sendable> {
     return self[id]
   }
 
-  /// Forgets the series of a label set, or all. An instrument of it that the app keeps records unseen.
-  mutating func remove(_ labels: RenderedLabels?) -> Bool {
-    guard let labels else {
-      forget(order)
-      return true
-    }
+  /// Forgets the series of a label set. An instrument of it that the app keeps records unseen.
+  mutating func remove(_ labels: RenderedLabels) -> Bool {
     guard let id = labels == .overflow ? overflow : byLabels[labels] else { return false }
     forget([id.place])
     return true

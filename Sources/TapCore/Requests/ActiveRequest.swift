@@ -35,8 +35,8 @@ public final class ActiveRequest: Sendable {
   }
 
   /// Reports that the head of the response has been sent or received: from then on an inbound request waits
-  /// for its caller and not for the handler, and an outbound one for the rest of the response
-  /// (``RequestSnapshot/wait``). The end needs no such call.
+  /// for its caller and not for the handler, and an outbound one for the rest of the response. The end needs
+  /// no such call.
   ///
   /// - Parameters:
   ///   - statusCode: The status code of the response. Interim responses (RFC 9110, section 15.2) are none.
@@ -74,7 +74,7 @@ public final class ActiveRequest: Sendable {
   ///   - route: The template that the framework matched.
   ///   - requestBodySize: The transferred bytes of the request's body.
   ///   - responseBodySize: The transferred bytes of the response's body.
-  ///   - responseHeaders: The value of a response header, if the head had been sent or received.
+  ///   - responseHeaders: As for an end.
   public func fail(
     _ type: RequestErrorType = .other, message: String? = nil, statusCode: Int? = nil, route: String? = nil,
     requestBodySize: Int? = nil, responseBodySize: Int? = nil,
@@ -85,10 +85,8 @@ public final class ActiveRequest: Sendable {
       message: message)
   }
 
-  /// Ends the request as cancelled: the caller has left, or the task that makes or serves the request was
-  /// cancelled. This is no error.
-  ///
-  /// - Parameter route: The template that the framework matched.
+  /// Ends the request as cancelled: the caller has left, or the task that makes or serves it was cancelled.
+  /// This is no error.
   public func cancel(route: String? = nil) {
     end(.cancelled, route)
   }

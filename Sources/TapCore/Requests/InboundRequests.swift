@@ -6,8 +6,7 @@
 ///       inbound.end(statusCode: response.status, route: "/users/{id}")
 ///     }
 ///
-/// ``RequestConfiguration`` lists the metrics, which appear with the first request. May be used from any
-/// thread; calls wait only for a short lock.
+/// The metrics appear with the first request. Any thread may use it; calls wait only for a short lock.
 public struct InboundRequests: Sendable {
   let recorder: RequestRecorder
 
@@ -52,20 +51,14 @@ public struct InboundRequests: Sendable {
 }
 
 extension InboundRequests {
-  /// Records a request while an operation serves it. Within the operation ``TraceContext/current`` is the
-  /// request's trace, so requests that the operation makes can carry it on.
+  /// Records a request while an operation serves it, within the request's trace (``TraceContext/current``).
   ///
-  /// The operation ends the request, because it knows the status. If it returns without an end, the request
-  /// ends as a response of unknown status. If it throws a `CancellationError`, or any error in a cancelled
-  /// task, the request ends as cancelled. Any other error ends it as failed, ``RequestErrorType/other``, with
-  /// the name of the error's type in the log. If the framework writes the response after the middleware's
-  /// return, use ``begin(method:path:scheme:route:traceparent:clientAddress:fields:headers:)`` instead.
-  ///
-  /// The parameters up to `headers` are those of
-  /// ``begin(method:path:scheme:route:traceparent:clientAddress:fields:headers:)``.
-  /// The operation runs on the actor `isolation`, by default the caller's.
-  ///
-  /// - Returns: The result of the operation. Its errors are rethrown.
+  /// The operation ends the request, because it knows the status. If it returns without an end, the status is
+  /// unknown. If it throws a `CancellationError`, or any error in a cancelled task, the request is cancelled.
+  /// Any other error ends it as failed, with the name of the error's type in the log. If the framework writes
+  /// the response after the middleware's return, use
+  /// ``begin(method:path:scheme:route:traceparent:clientAddress:fields:headers:)``, which has the same
+  /// parameters.
   public func withRequest<Result>(
     method: String, path: String, scheme: String? = nil, route: String? = nil, traceparent: String? = nil,
     clientAddress: String? = nil, fields: [String: FieldValue] = [:],

@@ -7,8 +7,8 @@
 ///       outbound.end(statusCode: response.status)
 ///     }
 ///
-/// The requests are in the same metrics and the same log as those of URLSessions. May be used from any
-/// thread; calls wait only for a short lock.
+/// The requests are in the same metrics and the same log as those of URLSessions. Any thread may use it;
+/// calls wait only for a short lock.
 public struct OutboundRequests: Sendable {
   let recorder: RequestRecorder
 
@@ -44,19 +44,11 @@ public struct OutboundRequests: Sendable {
 }
 
 extension OutboundRequests {
-  /// Records a request while an operation makes it. Within the operation ``TraceContext/current`` is the
-  /// request's trace.
+  /// Records a request while an operation makes it, within the request's trace (``TraceContext/current``).
   ///
-  /// The operation ends the request when the response has been received in full. If it returns without an
-  /// end, the request ends as a response of unknown status. If it throws a `CancellationError`, or any error
-  /// in a cancelled task, the request ends as cancelled. Any other error ends it as failed,
-  /// ``RequestErrorType/other``, with the name of the error's type in the log.
-  ///
-  /// The parameters up to `headers` are those of
+  /// The operation ends the request when the response has been received in full; without an end, and if it
+  /// throws, as with ``InboundRequests``. The parameters are those of
   /// ``begin(client:method:url:urlTemplate:trace:fields:headers:)``.
-  /// The operation runs on the actor `isolation`, by default the caller's.
-  ///
-  /// - Returns: The result of the operation. Its errors are rethrown.
   public func withRequest<Result>(
     client: String, method: String, url: String, urlTemplate: String? = nil,
     trace: TraceContext = .next(), fields: [String: FieldValue] = [:],

@@ -25,14 +25,14 @@ struct RequestColumns {
   }
 
   private init(outbound configuration: RequestConfiguration) throws(RegistryError) {
+    let (durations, sizes) = (configuration.durationBuckets, configuration.bodySizeBuckets)
     clients = [
       try .count("session_tap_started_requests_total", "Requests that have started.", atBegin: 1),
       try .count(
         "session_tap_ended_requests_total",
         "Requests that have ended: with a response, with an error or by a cancel.", atEnd: .one),
       try .count(
-        "session_tap_cancelled_requests_total", "Requests that the app cancelled.",
-        atEnd: .cancelled),
+        "session_tap_cancelled_requests_total", "Requests that the app cancelled.", atEnd: .cancelled),
     ]
     targets = [
       try .count(
@@ -42,27 +42,22 @@ struct RequestColumns {
         "http_client_oldest_active_request_seconds",
         "Age of the oldest request that has started and not ended, 0 without any."),
       try .count(
-        "http_client_redirects_total", "Redirects that HTTP client requests followed.",
-        atEnd: .redirects),
+        "http_client_redirects_total", "Redirects that HTTP client requests followed.", atEnd: .redirects),
     ]
     ends = [
       try .histogram(
         "http_client_request_duration_seconds",
-        "Duration of HTTP client requests, from the start to the last byte of the body.",
-        configuration.durationBuckets,
-        .duration),
+        "Duration of HTTP client requests, from the start to the last byte of the body.", durations, .duration
+      ),
       try .histogram(
         "http_client_time_to_first_byte_seconds",
-        "Time of HTTP client requests from the start to the head of the response.",
-        configuration.durationBuckets,
+        "Time of HTTP client requests from the start to the head of the response.", durations,
         .timeToFirstByte),
       try .histogram(
-        "http_client_request_body_size_bytes", "Size of HTTP client request bodies.",
-        configuration.bodySizeBuckets,
+        "http_client_request_body_size_bytes", "Size of HTTP client request bodies.", sizes,
         .requestBodySize),
       try .histogram(
-        "http_client_response_body_size_bytes", "Size of HTTP client response bodies.",
-        configuration.bodySizeBuckets,
+        "http_client_response_body_size_bytes", "Size of HTTP client response bodies.", sizes,
         .responseBodySize),
     ]
     phases = [
@@ -88,17 +83,16 @@ struct RequestColumns {
   }
 
   private init(inbound configuration: RequestConfiguration) throws(RegistryError) {
+    let (durations, sizes) = (configuration.durationBuckets, configuration.bodySizeBuckets)
     clients = [
       try .count(
         "session_tap_inbound_started_requests_total", "Inbound requests that have begun.", atBegin: 1),
       try .count(
         "session_tap_inbound_ended_requests_total",
-        "Inbound requests that have ended: with a response, with an error or by a cancel.",
-        atEnd: .one),
+        "Inbound requests that have ended: with a response, with an error or by a cancel.", atEnd: .one),
       try .count(
         "session_tap_inbound_cancelled_requests_total",
-        "Inbound requests whose callers went away, or that were let go without an end.",
-        atEnd: .cancelled),
+        "Inbound requests whose callers went away, or that were let go without an end.", atEnd: .cancelled),
     ]
     targets = [
       try .count(
@@ -110,18 +104,15 @@ struct RequestColumns {
     ends = [
       try .histogram(
         "http_server_request_duration_seconds",
-        "Duration of HTTP server requests, from their beginning to the end of their response.",
-        configuration.durationBuckets, .duration),
+        "Duration of HTTP server requests, from their beginning to the end of their response.", durations,
+        .duration),
       try .histogram(
-        "http_server_request_body_size_bytes", "Size of HTTP server request bodies.",
-        configuration.bodySizeBuckets,
+        "http_server_request_body_size_bytes", "Size of HTTP server request bodies.", sizes,
         .requestBodySize),
       try .histogram(
-        "http_server_response_body_size_bytes", "Size of HTTP server response bodies.",
-        configuration.bodySizeBuckets,
+        "http_server_response_body_size_bytes", "Size of HTTP server response bodies.", sizes,
         .responseBodySize),
     ]
-    phases = []
-    servers = []
+    (phases, servers) = ([], [])
   }
 }

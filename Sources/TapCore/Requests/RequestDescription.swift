@@ -1,7 +1,5 @@
-/// What is known about a request when it begins.
-///
-/// The values are the app's: nothing is redacted, cut or normalised here. Each consumer applies its own
-/// limits.
+/// What is known about a request when it begins. The values are the app's: nothing is redacted, cut or
+/// normalised here.
 public struct RequestDescription: Sendable, Hashable {
   /// Whether the app makes or serves the request.
   public var direction: RequestDirection
@@ -28,9 +26,8 @@ public struct RequestDescription: Sendable, Hashable {
   public var traceContext: TraceContext?
   /// The app's fields of the request's log line, by key. Metrics ignore them.
   public var fields: [String: FieldValue]
-  /// Headers of the request, by name, for a consumer that may show some: all those of a URLSession's request;
-  /// of other requests those that the log shows, by their names in lowercase. Empty if they are not
-  /// collected.
+  /// Headers of the request by name: all those of a URLSession's request, of others those that the log shows,
+  /// in lowercase. Empty if they are not collected.
   public var headers: [String: String]
 
   /// The known methods of the recorder.

@@ -1,8 +1,8 @@
 /// An app's own consumer of requests in both directions (``RequestDescription/direction``).
 ///
-/// Each request calls ``requestStarted(_:)`` once and then ``requestEnded(_:)`` once. The calls come about a
-/// tenth of a second late, one after another, on a thread of their own: a slow observer delays neither
-/// requests nor scrapes. When 4,096 calls wait, further ones are dropped and counted in
+/// Each request calls ``requestStarted(_:)`` once and then ``requestEnded(_:)`` once, about a tenth of a
+/// second late, one after another, on a thread of their own: a slow observer delays neither requests nor
+/// scrapes. When 4,096 calls wait, further ones are dropped and counted in
 /// `session_tap_observer_dropped_total`.
 public protocol RequestObserver: Sendable {
   /// A request began. Does nothing by default.

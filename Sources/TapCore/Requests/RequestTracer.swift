@@ -1,16 +1,12 @@
 import Synchronization
 
-/// Makes a span of each request, where a tracing system records them. `Tap.Configuration.tracer` installs
-/// one; the adapter `TapTracing` makes one of any tracer of swift-distributed-tracing.
+/// Makes a span of each request, where a tracing system records them. The adapter `TapTracing` makes one of
+/// any tracer of swift-distributed-tracing.
 ///
 /// The ids of the span travel in `traceparent`, so it begins before the request. It is the context's
 /// ``TraceContext/span``, and ``RequestObserver/requestEnded(_:)`` ends it, with the request that has the
-/// context. The tap calls that on a thread for the tracer alone, with URLs and addresses as its log shows
-/// them.
-///
-/// A span whose request never ends, because it is not sent, is released. That happens on any thread, also
-/// under locks of the tap's and of Foundation's: a `deinit` that ends the span must do so elsewhere, such as
-/// in a `Task`.
+/// context, on a thread for the tracer alone. A span whose request is not sent is released, on any thread,
+/// also under locks: a `deinit` that ends the span must do so elsewhere, such as in a `Task`.
 public protocol RequestTracer: RequestObserver {
   /// The trace that the current work belongs to, if there is one: by default ``TraceContext/current``. Asked
   /// for each request of a URLSession, on the app's thread and under locks of Foundation's: it must not wait,

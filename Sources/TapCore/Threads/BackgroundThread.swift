@@ -1,11 +1,10 @@
 import Synchronization
 import TapLibc
 
-/// Starts threads. Counts each start that the system refuses, and reports the first in a row on standard
-/// error.
+/// Starts threads. Counts each start that the system refuses, and reports one a minute on standard error.
 package enum BackgroundThread {
   private struct State {
-    var reports = RefusalReports()
+    var lastReport: Instant?
     /// Bodies that run on threads of their own as soon as the system gives any.
     var postponed: [@Sendable () -> Void] = []
   }
@@ -49,16 +48,19 @@ package enum BackgroundThread {
   }
 
   private static func startPostponed() {
-    var bodies = state.withLock { state in
-      state.reports.endRow()
-      return exchange(&state.postponed, with: [])
-    }[...]
+    var bodies = state.withLock { exchange(&$0.postponed, with: []) }[...]
     while let body = bodies.first, (try? create(body)) != nil { bodies.removeFirst() }
     if !bodies.isEmpty { state.withLock { $0.postponed = bodies + $0.postponed } }
   }
 
   private static func report(_ failure: System.Failure) {
-    guard state.withLock({ $0.reports.isDue(at: .now) }) else { return }
+    let isDue = state.withLock { state in
+      let now = Instant.now
+      guard state.lastReport.map({ $0.advanced(by: .seconds(60)) <= now }) ?? true else { return false }
+      state.lastReport = now
+      return true
+    }
+    guard isDue else { return }
     StandardError.write(
       line: "session-tap: cannot start a thread: \(failure.text); it is tried again when one is needed "
         + "(raise the limit of tasks: ulimit -u, pids.max of the cgroup)")
@@ -117,23 +119,4 @@ package enum BackgroundThread {
 
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
   }
-}
-
-/// Which refusals are reported: one in a row, and at most one a minute.
-struct RefusalReports {
-  private static let interval = Duration.seconds(60)
-
-  /// One of this row has been reported.
-  private var isReported = false
-  private var last: Instant?
-
-  /// A start is refused. Returns whether to report it.
-  mutating func isDue(at now: Instant) -> Bool {
-    guard !isReported, last.map({ $0.advanced(by: Self.interval) <= now }) ?? true else { return false }
-    (isReported, last) = (true, now)
-    return true
-  }
-
-  /// A thread has started.
-  mutating func endRow() { isReported = false }
 }

@@ -7,7 +7,7 @@ extension EndpointRequest {
     let method = line.prefix { $0 != .space }
     let rest = line[method.endIndex...].dropFirst()
     let target = rest.prefix { $0 != .space }
-    guard !method.isEmpty, method.allSatisfy({ ByteClass.token.contains($0) }), !target.isEmpty else {
+    guard !method.isEmpty, method.allSatisfy(ByteClass.isToken), !target.isEmpty else {
       throw .malformed("the first line is no request line")
     }
     // "a method longer than any it implements SHOULD respond with 501".
@@ -46,12 +46,12 @@ extension EndpointRequest {
     }
     // Section 3.2.1: `absolute-path [ "?" query ]`. There is no fragment on the wire.
     let mark = rest.firstIndex(of: UInt8(ascii: "?"))
-    guard let path = Self.normalized(rest[..<(mark ?? rest.endIndex)], allowing: .path) else {
+    guard let path = Self.normalized(rest[..<(mark ?? rest.endIndex)], allowing: ByteClass.isPath) else {
       throw .malformed("invalid byte in the path")
     }
     // RFC 9110, section 4.2.3: an empty path is the same as "/".
     self.path = path.isEmpty ? "/" : path
-    query = mark.flatMap { Self.normalized(rest[$0...].dropFirst(), allowing: .query) }
+    query = mark.flatMap { Self.normalized(rest[$0...].dropFirst(), allowing: ByteClass.isQuery) }
     if mark != nil, query == nil { throw .malformed("invalid byte in the query") }
   }
 
@@ -62,7 +62,7 @@ extension EndpointRequest {
     // White space before the first field (section 2.2), before a colon (5.1) or of a folded line (5.2) is in
     // no name.
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
-      line[..<colon].allSatisfy(ByteClass.token.contains)
+      line[..<colon].allSatisfy(ByteClass.isToken)
     else { throw .malformed("a field without a valid name") }
     let value = line[colon...].dropFirst().trimmingBlanks
     guard value.allSatisfy(ByteClass.isFieldValue) else { throw .malformed("invalid byte in a field value") }
@@ -106,16 +106,18 @@ extension EndpointRequest {
   }
 
   /// Normalises escapes (RFC 3986, sections 6.2.2.1 and 6.2.2.2): an escaped unreserved character is decoded,
-  /// the digits of all others are put in upper case. `nil` if a byte is neither of the class nor part of an
+  /// the digits of all others are put in upper case. `nil` if a byte is neither allowed nor part of an
   /// escape. An escaped NUL is refused: it has no legitimate use and ends a string in C.
-  private static func normalized(_ bytes: ArraySlice<UInt8>, allowing allowed: ByteClass) -> String? {
+  private static func normalized(
+    _ bytes: ArraySlice<UInt8>, allowing isAllowed: (UInt8) -> Bool
+  ) -> String? {
     // The usual text has no escape.
-    if bytes.allSatisfy({ allowed.contains($0) }) { return String(decoding: bytes, as: UTF8.self) }
+    if bytes.allSatisfy(isAllowed) { return String(decoding: bytes, as: UTF8.self) }
     var normalized: [UInt8] = []
     normalized.reserveCapacity(bytes.count)
     var rest = bytes
     while let byte = rest.popFirst() {
-      if allowed.contains(byte) {
+      if isAllowed(byte) {
         normalized.append(byte)
         continue
       }
@@ -124,7 +126,8 @@ extension EndpointRequest {
         return nil
       }
       let isNeedless = value.isUnreserved
-      normalized += isNeedless ? [value] : [byte] + digits.map(\.asciiUppercased)
+      normalized +=
+        isNeedless ? [value] : [byte] + digits.map { $0 &- UInt8(ascii: "a") < 26 ? $0 & 0xDF : $0 }
       rest = rest.dropFirst(2)
     }
     return String(decoding: normalized, as: UTF8.self)
@@ -145,7 +148,7 @@ extension EndpointRequest {
     } else {
       let name = rest.prefix { $0 != UInt8(ascii: ":") }
       rest = rest.dropFirst(name.count)
-      guard !name.isEmpty, normalized(name, allowing: .registeredName) != nil else { return false }
+      guard !name.isEmpty, normalized(name, allowing: ByteClass.isRegisteredName) != nil else { return false }
     }
     // RFC 3986, section 3.2.3: the port may be empty.
     guard let colon = rest.popFirst() else { return true }

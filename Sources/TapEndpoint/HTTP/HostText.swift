@@ -15,19 +15,6 @@ package enum HostText {
     return !isBracketed && (isIPv4(host) || isName(host)) ? host : nil
   }
 
-  /// The one form of a host that has several (RFC 5952, section 4; RFC 9110, section 4.2.3), and of localhost
-  /// the address that it has here.
-  package static func canonical(_ host: String) -> String {
-    let address = host.prefix { $0 != "%" }
-    var (bytes, text) = (in6_addr(), [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN)))
-    if inet_pton(AF_INET6, String(address), &bytes) == 1,
-      let canonical = inet_ntop(AF_INET6, &bytes, &text, socklen_t(text.count))
-    {
-      return String(cString: canonical) + host[address.endIndex...]
-    }
-    return host.isEqualIgnoringASCIICase(to: "localhost") ? "127.0.0.1" : host.lowercased()
-  }
-
   /// Whether the text is an IPv4 address.
   static func isIPv4(_ text: String) -> Bool { isAddress(text, AF_INET) }
 

@@ -72,7 +72,7 @@ package struct RequestParser: Sendable {
   private mutating func nextLine(_ input: inout ArraySlice<UInt8>) throws(Failure) -> ArraySlice<UInt8>? {
     // Bytes that are not HTTP, such as the first ones of TLS, may have no line.
     if line.isEmpty, !hasLine, let first = input.first, first != .carriageReturn,
-      !ByteClass.token.contains(first)
+      !ByteClass.isToken(first)
     {
       throw .malformed("the request does not begin with a method")
     }

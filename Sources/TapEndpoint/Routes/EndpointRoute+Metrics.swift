@@ -3,12 +3,8 @@ package import TapCore
 
 extension EndpointRoute {
   /// Makes a route that serves the metrics of a registry, in the format and coding that the scraper asks for.
-  ///
-  /// `name[]` in the query, which may be repeated, limits the answer to families with these names. Scrapes
-  /// that arrive together share one gathering. The route records itself in the registry:
-  /// `session_tap_scrapes_total`, `session_tap_scrape_duration_seconds` and `session_tap_scrapes_in_flight`.
-  ///
-  /// - Throws: `RegistryError` if one of these names is taken by something else.
+  /// `name[]` in the query limits the answer to families with these names. The route records itself in the
+  /// registry, and throws if one of its names is taken.
   package static func metrics(of registry: Registry) throws(RegistryError) -> EndpointRoute {
     let scrapes = try ScrapeMetrics(registry)
     let thread = HandlerThreads(limit: 1)

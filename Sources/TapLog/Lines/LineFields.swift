@@ -39,10 +39,8 @@ struct LineFields: Sendable {
 
   /// Whether each of the fields can stand in every line.
   static func check(_ fields: [String: FieldValue]) throws(RequestLogError) {
-    func refuse(
-      _ what: String, _ reason: String, _ code: RequestLogError.Code = .invalidField
-    ) -> RequestLogError {
-      RequestLogError(code: code, description: "\(what) cannot be set: \(reason)")
+    func refuse(_ what: String, _ reason: String) -> RequestLogError {
+      RequestLogError(code: .invalidField, description: "\(what) cannot be set: \(reason)")
     }
     if fields.count > LineLimits.fields {
       throw refuse(
@@ -53,8 +51,7 @@ struct LineFields: Sendable {
       if !LineKeys.outbound.allow(key) || !LineKeys.inbound.allow(key) {
         throw refuse(
           field,
-          "lines have it by themselves, or it and such a key begin with each other; choose another key",
-          .reservedField)
+          "lines have it by themselves, or it and such a key begin with each other; choose another key")
       }
       if key.utf8.count > LineLimits.name {
         throw refuse(field, "its key has more than \(LineLimits.name) bytes; choose a shorter one")

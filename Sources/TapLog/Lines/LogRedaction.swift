@@ -10,20 +10,16 @@ public struct LogRedaction: Sendable {
   /// `REDACTED`. Literal segments are shown, and so is the part that `*` matches. Any other path becomes
   /// `/REDACTED`.
   public var allowedPaths: PathTemplates?
-  /// The request headers that are shown, as `http.request.header.<name>`; case does not matter. None by
-  /// default. Of a client or server without an adapter, a request has those that `begin` and `withRequest`
-  /// are given.
+  /// The request headers that are shown, as `http.request.header.<name>`; case does not matter.
   public var allowedRequestHeaders: Set<String> = []
-  /// The response headers that are shown, as `http.response.header.<name>`; case does not matter. None by
-  /// default.
+  /// The response headers that are shown, as `http.response.header.<name>`; case does not matter.
   public var allowedResponseHeaders: Set<String> = []
   /// The app's own rule, which runs after all others. It gets the key and the text, and returns what to show;
   /// `nil` omits the key.
   ///
-  /// It is asked for each text of a request's line that may hold a secret or an address: `url.full`,
-  /// `url.path`, `url.template`, `http.route`, `server.address`, `client.address`, `network.peer.address`,
-  /// `http.request.method_original`, `error.message`, headers, and the request's own text fields. It runs on
-  /// the thread that delivers the request, which may serve a scrape: it must return within microseconds.
+  /// It is asked for each text of a request's line that may hold a secret or an address: URLs, templates,
+  /// addresses, an unknown method, the error's message, headers, and the request's own text fields. It runs
+  /// on the thread that delivers the request, which may serve a scrape: it must return within microseconds.
   public var custom: (@Sendable (_ key: String, _ value: String) -> String?)?
 
   /// The defaults.

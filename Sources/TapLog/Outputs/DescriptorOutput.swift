@@ -39,7 +39,7 @@ extension LineBuffer {
   /// of another process, and only when it has room, since its descriptor may be a blocking one. If it fails
   /// inside a longer line, the rest of that line is dropped: the next reader would begin with it.
   mutating func write(
-    to descriptor: Int32, _ path: String? = nil, isStream: Bool, capacity: Int = .max
+    to descriptor: Int32, isFile: Bool = false, isStream: Bool, capacity: Int = .max
   ) -> LogOutputResult {
     if isStream, !System.waitUntilWritable(descriptor, milliseconds: Self.readerTimeout) {
       return .busy(.zero)
@@ -52,7 +52,7 @@ extension LineBuffer {
       if count > 0 { return LogOutputResult(written: take(count), bytes: count) }
     } catch {
       guard error == .again else {
-        let reason = path.map { RequestLogError.advice(on: error, path: $0) } ?? error.text
+        let reason = isFile ? RequestLogError.advice(on: error) : error.text
         guard isStream, isFirstTorn else { return .failed(reason) }
         removeFirst()
         return LogOutputResult(dropped: 1, state: .failed(reason))

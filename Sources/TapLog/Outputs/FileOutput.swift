@@ -8,8 +8,9 @@ struct FileOutput: LogOutput {
   private let synchronizationInterval: Duration?
   private let faults: LogFaults
   private var file: OpenFile?
-  /// Those of the next file: of the last one, or of the configuration for the first.
-  private var permissions: (Int, areExact: Bool)
+  /// Those of the next file: of the last one. The first is not for all users, because even a redacted log is
+  /// not, and has them less the process's umask.
+  private var permissions = (0o640, areExact: false)
   /// The end of the wait for a file at the path.
   private var absentUntil: Instant?
   /// The time of the first write that has not been made durable.
@@ -30,20 +31,14 @@ struct FileOutput: LogOutput {
     // It is looked up again before each write, when the app may have changed its directory.
     (self.path, self.faults, rotation) = (System.absolute(path), faults, configuration.rotation)
     synchronizationInterval = configuration.synchronizationInterval
-    permissions = (configuration.filePermissions & 0o777 | 0o200, areExact: false)
-    if rotation != nil, RotatedFiles(ofLogAt: path)?.hasTooLongNames == true {
-      throw refusal("no room in the name for what rotation adds to it; choose a shorter one")
-    }
     do {
       try open()
     } catch {
-      // A FIFO without a reader; but also a Unix socket, and a device without a driver (open(2), ENXIO).
-      let kind = try? System.status(ofPath: path).kind
-      if kind == .socket {
-        throw refusal("it is a socket; connect to it and give the log the descriptor, or choose another path")
-      }
       guard error == .noReader else { throw .cannotOpen(path: path, error) }
-      if kind != .pipe { throw refusal("it is a device that is not there; choose another path") }
+      // A FIFO without a reader; but also a Unix socket, and a device without a driver (open(2), ENXIO).
+      guard (try? System.status(ofPath: path).kind) == .pipe else {
+        throw refusal("it is a socket, or a device that is not there; choose another path")
+      }
     }
     if file?.kind == .blockDevice {
       close()
@@ -65,12 +60,12 @@ struct FileOutput: LogOutput {
     if batch.isEmpty { return LogOutputResult() }
     if file == nil {
       if let pause = awaitPath() { return .busy(pause) }
-      do { try open() } catch { return .failed(RequestLogError.advice(on: error, path: path)) }
+      do { try open() } catch { return .failed(RequestLogError.advice(on: error)) }
     }
     let capacity = capacity(for: batch)
     guard let file else { return .failed("it is closed") }
     let result = batch.write(
-      to: file.descriptor, path, isStream: file.kind != .regular, capacity: capacity)
+      to: file.descriptor, isFile: true, isStream: file.kind != .regular, capacity: capacity)
     self.file?.size += result.bytes
     if result.bytes > 0, unsynchronizedSince == nil { unsynchronizedSince = .now }
     // The reader has gone. The next one may open another pipe or device at the same path.
@@ -146,7 +141,7 @@ struct FileOutput: LogOutput {
   private mutating func awaitPath() -> Duration? {
     let now = Instant.now
     let end = absentUntil ?? now.advanced(by: Self.absenceLimit)
-    let waits = System.failure(ofPath: path) == .missing && now < end
+    let waits = System.isMissing(path) && now < end
     absentUntil = waits ? end : nil
     return waits ? Self.absencePause : nil
   }

@@ -1,10 +1,9 @@
 /// An app's own destination for log lines: a socket, a message queue, a test's array.
 ///
 /// The log's own thread calls a sink, one call at a time. A sink may block that thread: the queue then fills,
-/// and lines that do not fit are dropped and counted, but no request and no scrape waits.
-/// ``RequestLog/shutdown(within:)`` abandons the thread after its deadline. A sink may log lines. A flush of
-/// the log that a sink asks for returns `false` at once, because it would wait for itself. It must not shut
-/// down the log, which would drop the pending lines.
+/// and lines that do not fit are dropped and counted. ``RequestLog/shutdown(within:)`` abandons the thread
+/// after its deadline. A sink may log lines, but not flush the log, which would wait for itself, nor shut it
+/// down.
 public protocol LogSink: Sendable {
   /// Takes one or more whole lines in UTF-8, each with its newline. The memory is valid only during the call.
   ///

@@ -29,22 +29,12 @@ struct OpenFile {
   }
 
   private mutating func endLine(_ path: String) throws(System.Failure) {
-    guard endsInsideLine(path, identity) else { return }
-    // Another process that opens the file now does the same.
-    guard System.lock(descriptor) else { return }
-    defer { System.unlock(descriptor) }
-    let status = try System.status(ofDescriptor: descriptor)
-    size = status.size
-    guard endsInsideLine(path, status) else { return }
+    // The file is open for writing alone, and is read by its path.
     var newline = UInt8(ascii: "\n")
+    guard let last = System.lastByte(ofPath: path, identity), last != newline else { return }
     size += try withUnsafeBytes(of: &newline) { bytes throws(System.Failure) in
       try System.write(bytes, to: descriptor)
     }
-  }
-
-  /// The file is open for writing alone, and is read by its path.
-  private func endsInsideLine(_ path: String, _ status: System.FileStatus) -> Bool {
-    System.lastByte(ofPath: path, status).map { $0 != UInt8(ascii: "\n") } ?? false
   }
 
   private static func openOrCreate(
@@ -85,16 +75,7 @@ struct OpenFile {
 }
 
 /// Where paths lead.
-package enum FilePath {
-  /// The one path of a file that may not be there yet: absolute, without links.
-  package static func canonical(_ path: String) -> String {
-    let target = target(of: path) ?? path
-    if let path = System.realPath(target) { return path }
-    let folder = folder(of: target)
-    let name = target.hasPrefix(folder) ? target.dropFirst(folder.count) : target[...]
-    return System.realPath(folder).map { $0 + "/" + name } ?? System.absolute(path)
-  }
-
+enum FilePath {
   /// The path of a file's folder, with a slash at its end.
   static func folder(of path: String) -> String {
     path.lastIndex(of: "/").map { String(path[...$0]) } ?? "./"

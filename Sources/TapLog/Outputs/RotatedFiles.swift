@@ -1,5 +1,37 @@
 import TapCore
 
+/// When a log moves its file aside and begins a new one, and how many old files it keeps: `requests.jsonl`
+/// becomes `requests.jsonl.20261121T093000.123456Z`. Leave it to `logrotate` where another process writes to
+/// the same file: the log rotates only a file of its own.
+public struct LogRotation: Sendable {
+  /// The maximum size of a file in bytes; only a single line may be longer. With 1 or less, each line has its
+  /// own file.
+  public var maximumSize: Int
+  /// The number of old files to keep, the newest ones: 5 by default. With 0 or less, none.
+  public var keep: Int
+
+  /// Rotates by size.
+  public init(maximumSize: Int, keep: Int = 5) { (self.maximumSize, self.keep) = (maximumSize, keep) }
+
+  /// The number of bytes that a file of that size can still take, or `nil` if it is time for a new one.
+  ///
+  /// - Parameter next: The length of the first line that comes.
+  func capacity(size: Int, next: Int) -> Int? {
+    if size <= 0 { return max(next, maximumSize) }
+    let capacity = maximumSize - min(size, maximumSize)
+    return next <= capacity ? capacity : nil
+  }
+
+  /// The old files to remove, by their stamps.
+  ///
+  /// - Parameter newest: The stamp of the file that was moved last. A later one is of a clock that was ahead:
+  ///   its file is older than all others.
+  func excess(of stamps: [String], newest: String) -> ArraySlice<String> {
+    let ordered = stamps.filter { $0 > newest }.sorted() + stamps.filter { $0 <= newest }.sorted()
+    return ordered.dropLast(max(0, keep))
+  }
+}
+
 /// The old files of a log: their names, and their number.
 struct RotatedFiles {
   /// The path of the log's file, which is no link.
@@ -8,18 +40,13 @@ struct RotatedFiles {
   /// What the names of old files begin with, before their stamps.
   private let prefix: String
 
-  /// - Parameter path: That of the log. `nil` if it leads to what a process has open, which is not the log's
-  /// to
-  ///   move.
+  /// `nil` if the path leads to what a process has open, which is not the log's to move.
   init?(ofLogAt path: String) {
     guard let target = FilePath.target(of: path) else { return nil }
     self.path = target
     folder = FilePath.folder(of: target)
     prefix = target.dropFirst(target.contains("/") ? folder.count : 0) + "."
   }
-
-  /// Whether the names of old files are longer than the file system allows, which the file's own may not be.
-  var hasTooLongNames: Bool { System.failure(ofPath: oldPath(Self.stamp(0))) == .nameTooLong }
 
   /// Moves the log's file aside, and gives the stamp of its new name: the time, or the next free microsecond.
   func moveLog(at time: Timestamp) throws(System.Failure) -> String {

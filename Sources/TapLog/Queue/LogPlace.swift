@@ -23,7 +23,7 @@ final class LogPlace: Sendable {
         description:
           "cannot start the log's writer thread: \(error.text); raise the limit of threads (ulimit -u)")
     }
-    if configuration.flushesAtExit { ExitFlush.add(lines) }
+    ExitFlush.add(lines)
   }
 
   deinit {

@@ -86,7 +86,6 @@ extension ExtremeTrial {
         let isRemoved = run.registry.removeSeries(of: "jobs_total", labels: ["kind": text])
         try run.expect(isRemoved, "the series is not removed")
       }
-      + use("Registry.removeAllSeries") { $0.registry.removeAllSeries(of: $1) }
   }
 
   /// What instruments record.

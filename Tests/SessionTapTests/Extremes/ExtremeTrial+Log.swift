@@ -23,8 +23,7 @@ extension ExtremeTrial {
       }
     }
     let options = each(
-      \.self, \.filePermissions, \.queueByteLimit, \.recentLineLimit,
-      \.synchronizationInterval)
+      \.self, \.queueByteLimit, \.recentLineLimit, \.synchronizationInterval)
     let redaction = each(\.redaction, \.allowedQueryKeys, \.allowedRequestHeaders, \.allowedResponseHeaders)
     return options + redaction + rotations + each(\.sampling, \.rate)
       + works("LogSampling.slow", at: Duration?.extremes) { $0.sampling = LogSampling(rate: 0, slow: $1) }
@@ -78,16 +77,11 @@ extension ExtremeTrial {
       log.log(.info, "line")
       return log
     }
-    let queries = properties(of: LogQuery.self, \.limit, \.client, \.traceID) { setting, changes in
-      use(setting, at: changes) { run, change in
-        _ = run.tap.requestLog?.recent(with(LogQuery(), change))
-      }
+    // A log ends with its shutdown, however little time there is for it.
+    return use("RequestLog.flush") { run, limit in
+      let log = try log()
+      try run.expect(log.flush(within: limit) || limit < .seconds(1), "the log is not flushed")
     }
-    return queries  // A log ends with its shutdown, however little time there is for it.
-      + use("RequestLog.flush") { run, limit in
-        let log = try log()
-        try run.expect(log.flush(within: limit) || limit < .seconds(1), "the log is not flushed")
-      }
       + use("RequestLog.shutdown") { run, limit in
         let log = try log()
         try run.expect(log.shutdown(within: limit) || limit < .seconds(1), "the log is not shut down")

@@ -39,7 +39,6 @@ extension ExtremeTrial {
     }
       + use("HistogramBuckets.init(_:)", at: lists) { try record(in: HistogramBuckets($1), $0) }
       + buckets("HistogramBuckets.exponential", 2) { .exponential(from: $0, factor: $1, count: $2) }
-      + buckets("HistogramBuckets.linear", 1) { .linear(from: $0, width: $1, count: $2) }
       + change("SeriesConfiguration.limit", at: Int.extremes) { $0.series.limit = $1 }
       + use("SeriesConfiguration.limit") { run, limit in
         for expiry in Duration?.extremes {

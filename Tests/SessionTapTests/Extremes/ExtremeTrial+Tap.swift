@@ -166,8 +166,7 @@ extension ExtremeTrial {
     let get = RunningExtreme.get("/healthz")
     let access = each(\.access, [get], \.bearerTokenFile, \.basicPasswordFile, \.openPaths, \.allowedHosts)
     let limits = each(
-      \.limits, [get] + requests, \.answerTimeout, \.headTimeout, \.writeTimeout,
-      \.connections, \.requestsInFlight, \.unsentBytes)
+      \.limits, [get] + requests, \.answerTimeout, \.connections, \.requestsInFlight)
     let tcp = "tcp(host:port:)"
     return access + limits
       + listen(tcp, at: hosts, refusedAs: .addressNotAvailable) { .tcp(host: $0, port: 0) }

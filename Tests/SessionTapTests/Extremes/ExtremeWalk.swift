@@ -95,7 +95,7 @@ struct ExtremeWalk {
     tap.requestLog?.requestWaits(RequestSnapshot(waiting, for: .seconds(60)))
     _ = tap.activeRequests()
     tap.log(.error, "message", ["key": "value"])
-    for limit in [Int.max, .min] { _ = tap.requestLog?.recent(LogQuery(limit: limit)) }
+    for limit in [Int.max, .min] { _ = tap.requestLog?.recentLines(LogQuery(limit: limit)) }
     // It stays open, so that the shutdown has something to end.
     let idle = try tap.address.map { try RawClient(port: $0.port) }
     var text: String?

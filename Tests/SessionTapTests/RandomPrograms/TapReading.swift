@@ -13,7 +13,7 @@ struct TapReading {
 
   init(_ tap: Tap) throws {
     exposition = tap.registry.text
-    let text = String(decoding: tap.requestLog?.recent(LogQuery(limit: .max)) ?? [], as: UTF8.self)
+    let text = String(decoding: tap.requestLog?.recent() ?? [], as: UTF8.self)
     let ends = try text.split(separator: "\n").map { try jsonObject($0) }.filter {
       $0["event"] as? String == "http.client.request"
     }

@@ -23,8 +23,14 @@ struct InstrumentTests {
       registry.value(ofSeries: "session_tap_dropped_values_total{metric=\"\($0)\"}")
     }
     #expect(dropped == [4, 2])
-    for _ in 0..<2 { counter.increment(by: .greatestFiniteMagnitude) }
-    #expect(counter.value == .greatestFiniteMagnitude)
+    let most = Double.greatestFiniteMagnitude
+    for value in [most, most, -1] {
+      counter.increment(by: value)
+      histogram.record(value)
+    }
+    #expect([counter.value, histogram.snapshot.sum] == [most, most])
+    for _ in 0..<3 { histogram.record(-most) }
+    #expect(histogram.snapshot.sum.isFinite)
   }
 
   @Test func `gauges go up and down`() throws {
@@ -97,8 +103,7 @@ struct InstrumentTests {
     let powers: [Double] = (3...14).map { (power: Int) in Double(1 << (2 * power)) }
     let rows: [(HistogramBuckets, [Double])] = [
       (.seconds, [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]),
-      (.bytes, powers), (.linear(from: 1, width: 2, count: 3), [1, 3, 5]),
-      (.exponential(from: 1, factor: 10, count: -1), []),
+      (.bytes, powers), (.exponential(from: 1, factor: 10, count: -1), []),
       (requests.phaseBuckets, [0.0005, 0.0025, 0.01, 0.05, 0.1, 0.25, 1, 2.5, 10]),
       (
         requests.roundTripBuckets,
@@ -106,7 +111,7 @@ struct InstrumentTests {
       ),
     ]
     #expect(rows.map(\.0.upperBounds) == rows.map(\.1))
-    #expect(HistogramBuckets.linear(from: 0, width: 1, count: .max).upperBounds.count == 257)
+    #expect(HistogramBuckets.exponential(from: 1, factor: 2, count: .max).upperBounds.count == 257)
     #expect(requests.durationBuckets == .seconds && requests.bodySizeBuckets == .bytes)
   }
 
@@ -129,19 +134,6 @@ struct InstrumentTests {
       [counter.value, gauge.value, histogram.snapshot.sum] == [total, total, total * 2].map(Double.init))
     let quarters: [UInt64] = (1...4).map { UInt64(total / 4 * $0) }
     #expect(histogram.snapshot.cumulativeCounts == quarters)
-  }
-
-  /// Each cell has what one thread records.
-  @Test func `sums beyond the greatest number, of both signs, add up to a number`() {
-    let layout = BucketLayout([1])
-    var sum = ValueHistogram(layout)
-    for value in [Double.greatestFiniteMagnitude, -.greatestFiniteMagnitude] {
-      var cell = ValueHistogram(layout)
-      for _ in 0..<2 { cell.record(value) }
-      sum.add(cell)
-    }
-    #expect(sum.sum == 0 && sum.counts == [2, 2])
-    #expect([sum.native.negative, sum.native.positive].map { $0.entries.map(\.count) } == [[2], [2]])
   }
 }
 

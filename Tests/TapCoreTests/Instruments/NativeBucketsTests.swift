@@ -76,30 +76,6 @@ struct NativeBucketsTests {
     #expect(coarse.positive.entries.map(\.count) == [70_010, 1])
   }
 
-  @Test func `addition takes the coarser resolution`() {
-    var generator = SeededGenerator(seed: 9)
-    let fine = buckets(of: [1, 1.001, 3, -2, 0])
-    let values = (0..<2_000).map {
-      Double.random(in: 0.001...1_000, using: &generator) * ($0 < 1_000 ? 1 : -1)
-    }
-    let coarse = buckets(of: values + [0])
-    #expect(coarse.schema < fine.schema)
-    var sum = fine
-    sum.add(coarse)
-    var other = coarse
-    other.add(fine)
-    #expect(sum.schema == other.schema && sum.zeroCount == 2 && count(sum) == 2_006)
-    #expect(sum.positive.entries == other.positive.entries)
-    #expect(sum.negative.entries == other.negative.entries)
-    #expect(sum.negative.entries.reduce(0) { $0 + $1.count } == 1_001)
-    // What only one side has stays.
-    for value in [0.0, 1, -1] {
-      var sum = buckets(of: [value])
-      sum.add(buckets(of: [0, 3, -3]))
-      #expect(count(sum) == 4)
-    }
-  }
-
   @Test func `spans skip empty buckets`() {
     var counts = NativeCounts()
     for (bucket, count) in [(-3, 2), (-2, 5), (4, 1), (5, 1), (9, 7)] as [(Int, UInt64)] {

@@ -161,16 +161,6 @@ struct ProcessMetricsTests {
     #expect(TargetInfo(serviceName: "", resourceAttributes: nil).collect().isEmpty)
   }
 
-  @Test(.needs(.program)) func `target info is read from the environment`() async {
-    await #expect(processExitsWith: .success) {
-      setenv("OTEL_SERVICE_NAME", "shop", 1)
-      setenv("OTEL_RESOURCE_ATTRIBUTES", "service.version=1.2", 1)
-      let registry = Registry()
-      try registry.register(TargetInfo())
-      #expect(registry.lines.last == #"target_info{service_name="shop",service_version="1.2"} 1"#)
-    }
-  }
-
   @Test func `build info has the sources of the moment, and its own version`() throws {
     let source = Mutex("none")
     let registry = Registry()

@@ -153,7 +153,7 @@ struct RequestHistoryTests {
   }
 
   @Test func `is bounded, and says how much it covers`() throws {
-    var store = try store(.linear(from: 1, width: 1, count: 256))
+    var store = try store(HistogramBuckets((1...256).map(Double.init)))
     let host = String(repeating: "h", count: 240)
     for slot in 0..<Int64(12) {
       for number in 0..<400 {

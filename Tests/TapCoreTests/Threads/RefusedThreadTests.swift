@@ -145,14 +145,4 @@ import TestSupport
           + "needed (raise the limit of tasks: ulimit -u, pids.max of the cgroup)"
       ])
   }
-
-  @Test func `of a row one is reported, and at most one in a minute`() {
-    var reports = RefusalReports()
-    func isDue(_ second: Int64) -> Bool { reports.isDue(at: Instant(nanoseconds: second * 1_000_000_000)) }
-    #expect([1, 2, 100].map(isDue) == [true, false, false])
-    reports.endRow()
-    #expect([101, 102].map(isDue) == [true, false])
-    reports.endRow()
-    #expect([160, 161, 300].map(isDue) == [false, true, false])
-  }
 }

@@ -73,7 +73,7 @@ import TestSupport
     let room = "65 log fields cannot be set: a line has room for 64; set fewer for every line"
     #expect(many?.description == room)
     let reserved = error(setting: ["client": 1])
-    #expect(reserved?.code == .reservedField)
+    #expect(reserved?.code == .invalidField)
     let text =
       "the log field \"client\" cannot be set: lines have it by themselves, "
       + "or it and such a key begin with each other; choose another key"
@@ -102,7 +102,7 @@ import TestSupport
       for (file, text) in others { #expect(text.contains("\"\(key)\""), "\(key) is not in \(file)") }
       #expect(article.contains("`\(key)`"), "\(key) is not in the article")
       let refusal = error(setting: [key: "x"])
-      #expect(refusal?.code == .reservedField && refusal?.description.contains("\"\(key)\"") == true)
+      #expect(refusal?.code == .invalidField && refusal?.description.contains("\"\(key)\"") == true)
     }
   }
 
