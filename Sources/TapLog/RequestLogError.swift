@@ -41,7 +41,7 @@ public struct RequestLogError: Error, Sendable, CustomStringConvertible {
       switch failure {
       case .denied:
         "let this process's user write to the file and search its directory, or choose another path"
-      case .missing: "make the directory first, or choose another path"
+      case .missing: "make its directory if that is missing, or choose another path"
       default: "choose a path where this process can append to a file"
       }
     return "\(failure.text); \(remedy)"

@@ -200,7 +200,7 @@ import TestSupport
     let folder = try TemporaryFolder()
     let missing = folder("no/such/requests.jsonl")
     for (path, problem) in [
-      (missing, "make the directory first, or choose another path"),
+      (missing, "make its directory if that is missing, or choose another path"),
       ((0..<1_000).map { "\($0).jsonl" }.joined(separator: ","), "a log has at most 16 places, not 1000"),
     ] {
       var configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG": path])

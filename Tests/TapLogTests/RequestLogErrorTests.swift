@@ -9,7 +9,7 @@ import TestSupport
         .denied,
         "let this process's user write to the file and search its directory, or choose another path"
       ),
-      (.missing, "make the directory first, or choose another path"),
+      (.missing, "make its directory if that is missing, or choose another path"),
       (.invalid, "choose a path where this process can append to a file"),
     ]
     let texts = rows.map { RequestLogError.advice(on: $0.failure) }
@@ -57,7 +57,7 @@ import TestSupport
     }
     let expected = [
       "requests.socket\": it is a socket, or a device that is not there; choose another path",
-      "missing/log\": No such file or directory; make the directory first, or choose another path",
+      "missing/log\": No such file or directory; make its directory if that is missing, or choose another path",
       ".\": Is a directory; choose a path where this process can append to a file",
       #"log\0.old": it has a NUL in it; choose a path without one"#,
     ]

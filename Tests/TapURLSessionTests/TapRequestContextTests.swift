@@ -39,7 +39,6 @@ import TestSupport
       $0.url = URL(string: "users/42", relativeTo: URL(string: "http://host.test/"))
     },
     Change(testDescription: "no headers") { $0.allHTTPHeaderFields = nil },
-    Change(testDescription: "pipelining") { $0.setPipelining(false) },
     Change(testDescription: "cache policy") { $0.cachePolicy = .reloadIgnoringLocalCacheData },
     Change(testDescription: "cookies") { $0.httpShouldHandleCookies = false },
     Change(testDescription: "cellular") { $0.allowsCellularAccess = false },
@@ -246,13 +245,5 @@ import TestSupport
     request.setValue(header, forHTTPHeaderField: "traceparent")
     #expect(try await reported(request).traceContext == nil)
     #expect(origin.requests.first?.headers["traceparent"] ?? "" == header)
-  }
-}
-
-extension URLRequest {
-  fileprivate mutating func setPipelining(_ value: Bool) {
-    guard let copy = (self as NSURLRequest).mutableCopy() as? NSMutableURLRequest else { return }
-    (copy as any PipelinedRequest).httpShouldUsePipelining = value
-    self = copy as URLRequest
   }
 }

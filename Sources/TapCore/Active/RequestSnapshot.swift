@@ -29,7 +29,7 @@ public enum RequestWait: String, Sendable, Hashable, CaseIterable {
 }
 
 /// A request that has not ended, as far as it is known. What is unknown is `nil`.
-public struct RequestSnapshot: Sendable, Hashable {
+public struct RequestSnapshot: Sendable, Equatable {
   /// The request, with the fields that the app has added until now.
   public package(set) var request: RequestDescription
   /// When it began. One that has not been started (``RequestWait/start``) waits since then, give or take 0.1
@@ -82,7 +82,7 @@ extension RequestSnapshot: CustomStringConvertible {
 }
 
 /// How far a request has come. What is unknown is `nil`.
-package struct RequestProgress: Sendable, Hashable {
+package struct RequestProgress: Sendable, Equatable {
   package var wait: RequestWait?
   /// That of an interim response is none.
   package var statusCode: Int?

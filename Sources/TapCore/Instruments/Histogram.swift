@@ -48,13 +48,8 @@ extension Registry {
       return try await operation()
     }
 
-    /// Counts one value and keeps it as the exemplar of its classic bucket, in place of an earlier one.
-    ///
-    /// - Parameters:
-    ///   - value: the value, in the unit of the metric's name.
-    ///   - trace: the trace that the value belongs to. It is kept only if it is sampled: others cannot be
-    ///     looked up.
-    ///   - timestamp: the time of the value.
+    /// Counts one value and keeps its trace, if that is sampled, as the exemplar of its classic bucket, in
+    /// place of an earlier one.
     public func record(
       _ value: Double, trace: TraceContext?, at timestamp: @autoclosure () -> Timestamp = .now
     ) {

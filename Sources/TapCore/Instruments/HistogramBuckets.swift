@@ -3,7 +3,7 @@
 ///     let durations = try registry.histogram("job_duration_seconds", help: "…", buckets: [0.1, 1, 10])
 ///
 /// ``Registry`` checks them: at least one, at most 256, finite and ascending.
-public struct HistogramBuckets: Sendable, Hashable, ExpressibleByArrayLiteral {
+public struct HistogramBuckets: Sendable, Equatable, ExpressibleByArrayLiteral {
   /// The upper bounds, inclusive.
   public let upperBounds: [Double]
 

@@ -41,7 +41,7 @@ package struct ValueHistogram: Sendable {
 }
 
 /// The value of one request, and the trace that it belongs to.
-struct Exemplar: Sendable, Hashable {
+struct Exemplar: Sendable, Equatable {
   let value: Double
   let timestamp: Timestamp
   let trace: TraceContext

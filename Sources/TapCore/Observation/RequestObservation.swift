@@ -1,5 +1,5 @@
 /// One ended request in either direction. Every consumer receives this value.
-public struct RequestObservation: Sendable, Hashable {
+public struct RequestObservation: Sendable, Equatable {
   /// The request, with the fields that the app added until its end.
   public var request: RequestDescription
   /// When loading started.

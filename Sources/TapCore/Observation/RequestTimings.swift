@@ -4,7 +4,7 @@
 /// A phase that did not take place, or whose length is unknown, is `nil`, not 0. After redirects the phases
 /// are those of the last leg. The last phase of a failed or cancelled request ends with the request. If no
 /// phase is unknown, they add up to the request's duration.
-public struct RequestTimings: Sendable, Hashable {
+public struct RequestTimings: Sendable, Equatable {
   /// The phases, in their order. Their names are those of Prometheus's blackbox exporter.
   public enum Phase: String, Sendable, Hashable, CaseIterable {
     /// Waiting for a connection: all of the session's `httpMaximumConnectionsPerHost` are busy.

@@ -2,7 +2,7 @@ import Synchronization
 
 /// The trace that a request belongs to, and the request's place in it, as in the W3C headers `traceparent`
 /// and `tracestate`.
-public struct TraceContext: Sendable, Hashable {
+public struct TraceContext: Sendable, Equatable {
   /// The trace id as two numbers, never both 0.
   private let high, low: UInt64
   /// The span id as a number, never 0.
@@ -74,14 +74,6 @@ public struct TraceContext: Sendable, Hashable {
   public static func == (one: TraceContext, other: TraceContext) -> Bool {
     one.traceBits == other.traceBits && one.spanBits == other.spanBits && one.flags == other.flags
       && one.tracestate == other.tracestate
-  }
-
-  /// Hashes the ids and flags.
-  public func hash(into hasher: inout Hasher) {
-    hasher.combine(high)
-    hasher.combine(low)
-    hasher.combine(spanBits)
-    hasher.combine(flags)
   }
 
   /// The first span of a new trace. Its identifiers are random but not secret: others can be guessed from
@@ -171,12 +163,10 @@ extension TraceContext {
   }
 }
 
-/// Makes the identifiers of traces and spans.
+/// Makes the identifiers of traces and spans: random, not secret (W3C Trace Context, section 3.2.2.3).
 ///
-/// They have to be random, not secret (W3C Trace Context, section 3.2.2.3). A system call for each number
-/// would take longer than recording the whole request. Instead, a counter is mixed (``SplitMix64``) with
-/// three seeds that the system gives once: no number comes twice in a process, and two processes share a
-/// trace id only if 128 bits of their seeds agree.
+/// A system call for each number would take longer than recording the whole request. Instead, a counter is
+/// mixed (``SplitMix64``) with three seeds that the system gives once: no number comes twice in a process.
 enum TraceIdentifiers {
   /// A trace id, not all zero, and a span id, not zero.
   static func next() -> (trace: (high: UInt64, low: UInt64), span: UInt64) {

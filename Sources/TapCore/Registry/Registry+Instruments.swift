@@ -5,8 +5,7 @@ extension Registry {
   ///   - name: the metric's name, which ends in `_total`.
   ///   - help: one line that says what is counted.
   ///   - unit: the unit in the name before `_total`, such as `bytes`, for OpenMetrics.
-  ///   - labels: labels of this one series. If the label names are known at compile time, use a ``LabelSet``.
-  /// - Throws: ``RegistryError`` if the name or a label is invalid, or the name is taken.
+  ///   - labels: labels of this one series. If their names are known at compile time, use a ``LabelSet``.
   public func counter(
     _ name: String, help: String, unit: String? = nil, labels: Labels = .none
   ) throws(RegistryError) -> Counter {

@@ -1,6 +1,6 @@
 /// Why a metric cannot be registered. Such an error is a mistake in the program. It occurs when the metric is
 /// first made, so make metrics at the start.
-public struct RegistryError: Error, Sendable, Hashable, CustomStringConvertible {
+public struct RegistryError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of mistake.
   public let code: Code
   /// The name of the metric.
@@ -18,7 +18,7 @@ public struct RegistryError: Error, Sendable, Hashable, CustomStringConvertible 
   }
 
   /// A kind of mistake. More may be added: a `switch` over them needs a default.
-  public struct Code: Sendable, Hashable {
+  public struct Code: Sendable, Equatable {
     let explanation: String
 
     private init(_ explanation: String) { self.explanation = explanation }

@@ -45,14 +45,15 @@ public final class ActiveRequest: Sendable {
     record?.noteResponse(statusCode: statusCode, route: route)
   }
 
-  /// Ends the request when its response has been sent or received in full.
+  /// Ends the request when its response has been sent or received in full, whether the status code is a
+  /// success or not.
   ///
   /// - Parameters:
-  ///   - statusCode: The status code, whether it is a success or not.
+  ///   - statusCode: The status code.
   ///   - route: The template that the framework matched, such as `/users/{id}`: the label `http_route` of an
   ///     inbound request, `url_template` of an outbound one. Never the path.
-  ///   - requestBodySize: The bytes of the request's body, or `nil` if unknown. Unknown is not 0. A negative
-  ///     size is dropped, and counted in `session_tap_dropped_values_total`.
+  ///   - requestBodySize: The bytes of the request's body, or `nil` if unknown. A negative size is dropped
+  ///     and counted.
   ///   - responseBodySize: The bytes of the response's body, likewise.
   ///   - responseHeaders: The value of a response header, as `headers` of the begin gives those of the
   ///     request.
@@ -68,8 +69,7 @@ public final class ActiveRequest: Sendable {
   ///
   /// - Parameters:
   ///   - type: What went wrong: the `error_type` label.
-  ///   - message: A description for the log, never a label. Its first 256 bytes are written without the
-  ///     userinfo of URLs: leave out other secrets.
+  ///   - message: A description for the log, never a label: 256 bytes, without the userinfo of URLs.
   ///   - statusCode: The status code, if the head of a response was sent or received.
   ///   - route: The template that the framework matched.
   ///   - requestBodySize: The transferred bytes of the request's body.

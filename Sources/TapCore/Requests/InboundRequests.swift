@@ -14,23 +14,21 @@ public struct InboundRequests: Sendable {
   /// middleware keeps only these until the end of a request.
   public var responseHeaderNames: [String] { recorder.headers.response }
 
-  /// Begins a request, which is active until its end.
+  /// Begins a request, which is active until its end. End it once; released without an end, it counts as
+  /// cancelled.
   ///
   /// - Parameters:
   ///   - method: The method as received.
-  ///   - path: The path as received. It goes to the log and the observers, never into a label. The log shows
-  ///     no query.
-  ///   - scheme: `http` or `https` as the server knows it, in upper or lower case. Anything else is `_OTHER`;
-  ///     `nil` omits it.
+  ///   - path: The path as received. It goes to the log, without its query, and the observers, never into a
+  ///     label.
+  ///   - scheme: `http` or `https` as the server knows it. Anything else is `_OTHER`; `nil` omits it.
   ///   - route: The template that the framework matched, such as `/users/{id}`, if it is known by now.
-  ///   - traceparent: The header of this name. Without a valid one, a new trace begins. With it, `tracestate`
-  ///     is read by `headers`.
+  ///   - traceparent: The header of this name. Without a valid one, a new trace begins.
   ///   - clientAddress: The caller's address, if the log may show it.
   ///   - fields: The app's fields of the request's log line.
   ///   - headers: The value of a request header, joined with commas if there are several (RFC 9110, section
   ///     5.3), or `nil`. Called at once, in lowercase: for `tracestate`, and for each name that the log shows
   ///     or a tracer reads.
-  /// - Returns: The request. End it once; released without an end, it counts as cancelled.
   public func begin(
     method: String, path: String, scheme: String? = nil, route: String? = nil, traceparent: String? = nil,
     clientAddress: String? = nil, fields: [String: FieldValue] = [:],

@@ -12,20 +12,18 @@
 public struct OutboundRequests: Sendable {
   let recorder: RequestRecorder
 
-  /// Begins a request, which is active until its end.
+  /// Begins a request, which is active until its end. End it once; released without an end, it counts as
+  /// cancelled.
   ///
   /// - Parameters:
-  ///   - client: The name for the `client` label and log field: what the requests are for. Use few names, and
-  ///     never make them of data.
+  ///   - client: The name for the `client` label and log field: what the requests are for. Never make it of
+  ///     data.
   ///   - method: The method as sent.
   ///   - url: The absolute URL as text. Its host and port become labels; the log shows the URL redacted.
   ///   - urlTemplate: A low-cardinality form of the path: the `url_template` label.
-  ///   - trace: The place of the request in its trace, for its headers `traceparent` and `tracestate`. By
-  ///     default ``TraceContext/next()``.
+  ///   - trace: The place of the request in its trace, for its headers `traceparent` and `tracestate`.
   ///   - fields: The app's fields of the request's log line.
-  ///   - headers: The value of a request header, joined with commas if there are several (RFC 9110, section
-  ///     5.3), or `nil`. Called at once, for each name that the log shows, in lowercase; never by default.
-  /// - Returns: The request. End it once; released without an end, it counts as cancelled.
+  ///   - headers: The value of a request header, as for ``InboundRequests``.
   public func begin(
     client: String, method: String, url: String, urlTemplate: String? = nil,
     trace: TraceContext = .next(), fields: [String: FieldValue] = [:],

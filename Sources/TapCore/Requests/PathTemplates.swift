@@ -43,10 +43,8 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
   /// Compiles templates. If two match the same paths, the first is used.
   public init(arrayLiteral templates: String...) { self.init(templates) }
 
-  /// Checks the spelling of the templates.
-  ///
-  /// - Throws: ``PathTemplateError`` for the first template that does not begin with a slash, has a query or
-  ///   a blank, names two parameters alike, or has a segment other than a literal, `{name}` or a final `*`.
+  /// Throws for the first template that does not begin with a slash, has a query or a blank, names two
+  /// parameters alike, or has a segment other than a literal, `{name}` or a final `*`.
   public func validate() throws(PathTemplateError) {
     if let error { throw error }
   }
@@ -130,7 +128,7 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
 }
 
 /// A path template is misspelt, so that it does not match the intended paths. A mistake in the program.
-public struct PathTemplateError: Error, Sendable, Hashable, CustomStringConvertible {
+public struct PathTemplateError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The template as given, at most 256 bytes of it.
   public let template: String
 

@@ -1,6 +1,6 @@
 /// What is known about a request when it begins. The values are the app's: nothing is redacted, cut or
 /// normalised here.
-public struct RequestDescription: Sendable, Hashable {
+public struct RequestDescription: Sendable, Equatable {
   /// Whether the app makes or serves the request.
   public var direction: RequestDirection
   /// The app's name for what makes the request, such as a session. Empty for an inbound request.
@@ -111,7 +111,7 @@ extension FieldValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, E
 
 /// The request methods that appear as themselves; any other is `_OTHER` (OpenTelemetry HTTP conventions,
 /// `http.request.method`). Methods are case-sensitive (RFC 9110, section 9.1).
-package struct KnownMethods: Sendable, Hashable {
+package struct KnownMethods: Sendable, Equatable {
   /// Those of RFC 9110, section 9.3, PATCH (RFC 5789) and QUERY.
   package static let standard = KnownMethods([
     "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY",

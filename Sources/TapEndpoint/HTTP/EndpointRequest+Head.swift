@@ -46,13 +46,18 @@ extension EndpointRequest {
     }
     // Section 3.2.1: `absolute-path [ "?" query ]`. There is no fragment on the wire.
     let mark = rest.firstIndex(of: UInt8(ascii: "?"))
-    guard let path = Self.normalized(rest[..<(mark ?? rest.endIndex)], allowing: ByteClass.isPath) else {
+    let path = rest[..<(mark ?? rest.endIndex)]
+    guard Self.isEncoded(path, allowing: ByteClass.isPath) else {
       throw .malformed("invalid byte in the path")
     }
     // RFC 9110, section 4.2.3: an empty path is the same as "/".
-    self.path = path.isEmpty ? "/" : path
-    query = mark.flatMap { Self.normalized(rest[$0...].dropFirst(), allowing: ByteClass.isQuery) }
-    if mark != nil, query == nil { throw .malformed("invalid byte in the query") }
+    self.path = path.isEmpty ? "/" : String(decoding: path, as: UTF8.self)
+    guard let mark else { return }
+    let query = rest[mark...].dropFirst()
+    guard Self.isEncoded(query, allowing: ByteClass.isQuery) else {
+      throw .malformed("invalid byte in the query")
+    }
+    self.query = String(decoding: query, as: UTF8.self)
   }
 
   /// Section 5: `field-name ":" OWS field-value OWS`.
@@ -105,32 +110,18 @@ extension EndpointRequest {
     }
   }
 
-  /// Normalises escapes (RFC 3986, sections 6.2.2.1 and 6.2.2.2): an escaped unreserved character is decoded,
-  /// the digits of all others are put in upper case. `nil` if a byte is neither allowed nor part of an
-  /// escape. An escaped NUL is refused: it has no legitimate use and ends a string in C.
-  private static func normalized(
-    _ bytes: ArraySlice<UInt8>, allowing isAllowed: (UInt8) -> Bool
-  ) -> String? {
-    // The usual text has no escape.
-    if bytes.allSatisfy(isAllowed) { return String(decoding: bytes, as: UTF8.self) }
-    var normalized: [UInt8] = []
-    normalized.reserveCapacity(bytes.count)
+  /// Whether each byte is allowed or part of an escape (RFC 3986, section 2.1). An escaped NUL is refused: it
+  /// has no legitimate use and ends a string in C.
+  private static func isEncoded(_ bytes: ArraySlice<UInt8>, allowing isAllowed: (UInt8) -> Bool) -> Bool {
     var rest = bytes
     while let byte = rest.popFirst() {
-      if isAllowed(byte) {
-        normalized.append(byte)
-        continue
+      if isAllowed(byte) { continue }
+      guard byte == .percent, let value = PercentEncoding.escape(rest.prefix(2)), value != 0 else {
+        return false
       }
-      let digits = rest.prefix(2)
-      guard byte == UInt8(ascii: "%"), let value = PercentEncoding.escape(digits), value != 0 else {
-        return nil
-      }
-      let isNeedless = value.isUnreserved
-      normalized +=
-        isNeedless ? [value] : [byte] + digits.map { $0 &- UInt8(ascii: "a") < 26 ? $0 & 0xDF : $0 }
       rest = rest.dropFirst(2)
     }
-    return String(decoding: normalized, as: UTF8.self)
+    return true
   }
 
   /// Whether the bytes are the authority of an http URL: `uri-host [ ":" port ]`, whose host must not be
@@ -148,7 +139,7 @@ extension EndpointRequest {
     } else {
       let name = rest.prefix { $0 != UInt8(ascii: ":") }
       rest = rest.dropFirst(name.count)
-      guard !name.isEmpty, normalized(name, allowing: ByteClass.isRegisteredName) != nil else { return false }
+      guard !name.isEmpty, isEncoded(name, allowing: ByteClass.isRegisteredName) else { return false }
     }
     // RFC 3986, section 3.2.3: the port may be empty.
     guard let colon = rest.popFirst() else { return true }
@@ -156,4 +147,28 @@ extension EndpointRequest {
     return colon == UInt8(ascii: ":") && rest.allSatisfy(\.isASCIIDigit)
       && (rest.isEmpty || UInt16(port) != nil)
   }
+}
+
+/// Classes of ASCII bytes in the grammars of HTTP and of URIs.
+enum ByteClass {
+  /// `tchar` (RFC 9110, section 5.6.2), the bytes of methods and field names: `unreserved` and more.
+  static func isToken(_ byte: UInt8) -> Bool { byte.isUnreserved || "!#$%&'*+^`|".utf8.contains(byte) }
+
+  /// What a registered name may hold beside escapes: `unreserved` and `sub-delims` (RFC 3986, section 3.2.2).
+  static func isRegisteredName(_ byte: UInt8) -> Bool {
+    byte.isUnreserved || "!$&'()*+,;=".utf8.contains(byte)
+  }
+
+  /// What a path may hold beside escapes: `pchar` and `/` (RFC 3986, section 3.3).
+  static func isPath(_ byte: UInt8) -> Bool { isRegisteredName(byte) || "/:@".utf8.contains(byte) }
+
+  /// What a query may hold beside escapes. RFC 3986, section 3.4, has `pchar`, `/` and `?`; but browsers and
+  /// curl send more as it is (WHATWG URL, "query percent-encode set"), and `name[]=up` is such a query.
+  static func isQuery(_ byte: UInt8) -> Bool {
+    byte > 0x20 && byte < 0x7F && !"\"#%<>".utf8.contains(byte)
+  }
+
+  /// `field-vchar`, SP and HTAB (RFC 9110, section 5.5): all that a field value may hold. The other control
+  /// characters are refused, which the section leaves open but for CR, LF and NUL.
+  static func isFieldValue(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == .tab }
 }

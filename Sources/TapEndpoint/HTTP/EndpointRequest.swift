@@ -4,8 +4,7 @@ import TapCore
 package struct EndpointRequest: Sendable {
   /// The method (RFC 9110, section 9), such as `GET`. Methods are case-sensitive.
   package var method: String
-  /// The path of the target, normalised (RFC 3986, section 6.2.2): needless escapes are decoded, and the
-  /// others are in upper case. `/%6detrics` becomes `/metrics`, and `%2f` becomes `%2F`, not a slash.
+  /// The path of the target, as it came: the path of a route needs no escape.
   package var path: String
   /// The query of the target, still percent-encoded, without its `?`. `nil` if there is none.
   package var query: String?

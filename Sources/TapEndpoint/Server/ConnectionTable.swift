@@ -1,8 +1,8 @@
 import TapCore
 import TapLibc
 
-/// The open connections, and how many there may be: as many as configured, but fewer where the process runs
-/// out of descriptors.
+/// The open connections, and how many there may be: fewer than configured where the process runs out of
+/// descriptors.
 ///
 /// Some descriptors are reserved. The app needs some, and libdispatch ends the process when it cannot make
 /// its event descriptors, or cannot open /proc to inspect its threads (on Linux,

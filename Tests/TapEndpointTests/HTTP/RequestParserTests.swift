@@ -43,7 +43,7 @@ import Testing
     ("GET / HTTP/1.1|Host: a", "GET / a stays"), ("||GET / HTTP/1.1|Host: a", "GET / a stays"),
     ("GET /metrics?name[]=up&x=%20 HTTP/1.1|Host: a", "GET /metrics?name[]=up&x=%20 a stays"),
     ("GET /? HTTP/1.1|Host: a", "GET /? a stays"),
-    ("GET /%6detrics%2f%2Fx HTTP/1.1|Host: a", "GET /metrics%2F%2Fx a stays"),
+    ("GET /%6detrics%2f%2Fx HTTP/1.1|Host: a", "GET /%6detrics%2f%2Fx a stays"),
     ("GET http://b.example:80/x?y HTTP/1.1|Host: a", "GET /x?y b.example:80 stays"),
     ("GET HTTPS://b HTTP/1.1|Host: a", "GET / b stays"),
     ("GET http://[::1]:9464?q HTTP/1.1|Host: a", "GET /?q [::1]:9464 stays"),

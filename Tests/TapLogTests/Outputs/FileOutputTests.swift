@@ -69,7 +69,7 @@ import TestSupport
     let log = try LogFolder("logs/requests.jsonl") { try $0.makeFolder("logs") }
     try log.folder.move("logs", to: "away")
     var batch = LineBuffer("line\n")
-    let reason = "No such file or directory; make the directory first, or choose another path"
+    let reason = "No such file or directory; make its directory if that is missing, or choose another path"
     #expect(try log.attempt(&batch) == .failed(reason))
     try log.folder.makeFolder("logs")
     #expect(try log.attempt(&batch) == LogOutputResult(written: [.info: 1], bytes: 5))
