@@ -31,12 +31,11 @@ esac
 need curl jq openssl prometheus promtool python3 wrk
 # All debug builds here have the flags of one file, so that no check builds the packages again. Nobody debugs these programs, and
 # what a debugger needs takes time to make.
+TIMEFORMAT='  %0R s (%0U s + %0S s of processor)'
 for check in */check; do
-  started=$SECONDS
   printf '%s\n' "${check%/check}"
-  if ! "$check"; then
+  if ! time "$check"; then
     echo "run.sh: $check failed, as said above; to run it alone: $PWD/$check" >&2
     exit 1
   fi
-  printf '  %d s\n' $((SECONDS - started))
 done

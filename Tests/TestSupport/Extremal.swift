@@ -45,9 +45,11 @@ extension String: Extremal {
   ]
 }
 
-private let lists: NamedValues<[String]> =
-  [("no element", [])] + String.extremes.map { ("an element: \($0.name)", [$0.value]) }
-  + [("many elements", (0..<manyElements).map { "element-\($0)" })]
+// Arrays of arrays: the compiler needs six seconds for the same sums with `+`.
+private let lists = [
+  [("no element", [])], String.extremes.map { ("an element: \($0.name)", [$0.value]) },
+  [("many elements", (0..<manyElements).map { "element-\($0)" })],
+].flatMap { (part: NamedValues<[String]>) in part }
 
 extension Array: Extremal where Element == String { package static var extremes: NamedValues<Self> { lists } }
 
@@ -55,22 +57,23 @@ private let sets = lists.map { (name: $0.name, value: Set($0.value)) }
 
 extension Set: Extremal where Element == String { package static var extremes: NamedValues<Self> { sets } }
 
-private let texts: NamedValues<[String: String]> =
-  [("no element", [:])] + String.extremes.map { ("a key: \($0.name)", [$0.value: "value"]) }
-  + String.extremes.map { ("a value: \($0.name)", ["key": $0.value]) }
-  + [("many elements", Dictionary(uniqueKeysWithValues: (0..<manyElements).map { ("key_\($0)", "value") }))]
+private let texts = [
+  [("no element", [:])], String.extremes.map { ("a key: \($0.name)", [$0.value: "value"]) },
+  String.extremes.map { ("a value: \($0.name)", ["key": $0.value]) },
+  [("many elements", Dictionary(uniqueKeysWithValues: (0..<manyElements).map { ("key_\($0)", "value") }))],
+].flatMap { (part: NamedValues<[String: String]>) in part }
 
 private let manyBytes = String(repeating: "v", count: 8_000)
 
 private let longValues = Dictionary(
   uniqueKeysWithValues: (0..<64).map { ("\($0)", FieldValue.string(manyBytes)) })
 
-private let fields: NamedValues<[String: FieldValue]> = [
+private let fields = [
   texts.map { ($0.name, $0.value.mapValues { FieldValue.string($0) }) },
   Double.extremes.map { ("a value: \($0.name)", ["key": FieldValue.double($0.value)]) },
   Int64.extremes.map { ("a value: \($0.name)", ["key": FieldValue.integer($0.value)]) },
   [("a key of the log's own", ["timestamp": "never"]), ("64 long values", longValues)],
-].flatMap { $0 }
+].flatMap { (part: NamedValues<[String: FieldValue]>) in part }
 
 /// What the values of a dictionary are, as far as it is one that a setting takes.
 package protocol ExtremalField: Sendable { static var dictionaries: NamedValues<[String: Self]> { get } }

@@ -1,11 +1,14 @@
 /// Keeps everything that a recorder tells of.
 package final class RecordingObserver: RequestConsumer {
-  private let state = Watched(
-    (
-      started: [RequestDescription](), ended: [RequestObservation](), waits: [RequestSnapshot](),
-      unfinished: [RequestSnapshot](), moreUnfinished: 0,
-      heldQueues: [(held: HeldQueue, unstarted: Int)]()
-    ))
+  private struct State {
+    var started: [RequestDescription] = []
+    var ended: [RequestObservation] = []
+    var waits: [RequestSnapshot] = []
+    var unfinished: [RequestSnapshot] = []
+    var heldQueues: [(held: HeldQueue, unstarted: Int)] = []
+  }
+
+  private let state = Watched(State())
 
   package init() {}
 
@@ -13,7 +16,6 @@ package final class RecordingObserver: RequestConsumer {
   package var ended: [RequestObservation] { state.state.ended }
   package var waits: [RequestSnapshot] { state.state.waits }
   package var unfinished: [RequestSnapshot] { state.state.unfinished }
-  package var moreUnfinished: Int { state.state.moreUnfinished }
   package var heldQueues: [(held: HeldQueue, unstarted: Int)] { state.state.heldQueues }
 
   package func requestStarted(_ request: RequestDescription) { state.change { $0.started.append(request) } }
@@ -25,8 +27,6 @@ package final class RecordingObserver: RequestConsumer {
   package func requestIsUnfinished(_ request: RequestSnapshot) {
     state.change { $0.unfinished.append(request) }
   }
-
-  package func requestsAreUnfinished(_ count: Int) { state.change { $0.moreUnfinished += count } }
 
   package func queueIsHeld(_ held: HeldQueue, unstarted: Int) {
     state.change { $0.heldQueues.append((held, unstarted)) }

@@ -252,9 +252,7 @@ import TestSupport
     }
     let url = origin.url("/secret?token=s3cret").absoluteString
     let options = ["--count", "1", "--timeout", "1s", "--port", "0"]
-    let start = ContinuousClock.now
     let result = try await Self.end(["probe", url] + options)
-    #expect(start.duration(to: .now) < .seconds(20))
     #expect(result.status == 1 && !result.output.contains("s3cret"))
     let said = "not answered within 1 s: cancelled"
     #expect(result.output.contains(said) || result.output.contains("1 http errors"))

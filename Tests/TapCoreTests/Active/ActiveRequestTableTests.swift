@@ -89,7 +89,7 @@ struct ActiveRequestTableTests {
       for (begin, releases) in [(false, false), (true, false), (false, true)] {
         use(1_000, begin: begin, releases: releases)
         let before = MemoryInUse.bytes
-        for _ in 0..<10 { use(2_500, begin: begin, releases: releases) }
+        for _ in 0..<Extent.of(2, extensive: 10) { use(2_500, begin: begin, releases: releases) }
         #expect(before > 0 && MemoryInUse.bytes < before + 1_000_000)
       }
       let growth = try MemoryInUse.growth(of: 10_000) { _ = recorder.activeRequests() }
@@ -139,7 +139,7 @@ struct ActiveRequestTableTests {
     #expect([0, 1, 24, 25].map { table.list(since: at($0)).map(\.start).count } == [0, 1, 2, 3])
   }
 
-  @Test(arguments: 0..<16)
+  @Test(arguments: 0..<Extent.of(4, extensive: 16))
   func `the table agrees with a model`(seed: Int) {
     var generator = SeededGenerator(seed: seed)
     var table = ActiveRequestTable(limit: .seconds(7), exemptions: ["stream"])

@@ -13,8 +13,9 @@ struct ContentNegotiationTests {
     "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,"
     + "text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2"
 
-  @Test(
-    arguments: [
+  @Test func `chooses the format`() {
+    let (plain, native, escaping) = (Self.plain, Self.native, Self.escaping)
+    let rows: [(accept: String?, format: ExpositionFormat)] = [
       (nil, .text), ("", .text), ("*/*", .text), ("text/html", .text), ("text/*", .text),
       (plain, .openMetrics), (native, .protobuf), (escaping, .openMetrics),
       ("application/openmetrics-text", .openMetrics), ("application/openmetrics-text; version=0.0.1", .text),
@@ -55,9 +56,9 @@ struct ContentNegotiationTests {
       ("application/openmetrics-text ;\tversion=\"\\1.0.0\" ; q=0.7 , text/plain;q=0.6", .openMetrics),
       ("text/html;a=\"\\\";, \", application/openmetrics-text", .openMetrics),
       (String(repeating: ",", count: 50) + "application/openmetrics-text", .openMetrics),
-    ] as [(String?, ExpositionFormat)])
-  func `chooses the format`(accept: String?, format: ExpositionFormat) {
-    #expect(ExpositionFormat(accept: accept) == format)
+    ]
+    let formats = rows.map { ExpositionFormat(accept: $0.accept) }
+    #expect(formats == rows.map(\.format))
   }
 
   @Test func `reads 64 items, and 63 parameters of each`() {
@@ -68,8 +69,8 @@ struct ContentNegotiationTests {
     #expect([items, parameters] == [[.openMetrics, .text, .text], [.openMetrics, .text, .text]])
   }
 
-  @Test(
-    arguments: [
+  @Test func `chooses the coding`() {
+    let rows: [(accepted: String?, isCompressed: Bool)] = [
       (nil, false), ("", false), ("gzip", true), ("GZIP", true), ("x-gzip", true), ("gzip;q=0", false),
       ("gzip;q=0.000", false), ("gzip;q=0.001", true), ("*", true), ("*;q=0", false), ("gzip;q=0, *", false),
       ("deflate, gzip;q=1.0, *;q=0.5", true), ("br", false), ("identity, gzip;q=0.5", false),
@@ -77,9 +78,9 @@ struct ContentNegotiationTests {
       ("x-gzip;q=0, *", false), ("gzip;a=1;q=0", false), ("identity, gzip", true),
       ("gzip;q=0.5, *", true), ("x-gzip, gzip;q=0", false), ("gzip;q=0, gzip", false),
       ("gzip;q=2, x-gzip", true),
-    ] as [(String?, Bool)])
-  func `chooses the coding`(acceptEncoding: String?, isCompressed: Bool) {
-    #expect(Gzip.isPreferred(by: acceptEncoding) == isCompressed)
+    ]
+    let isCompressed = rows.map { Gzip.isPreferred(by: $0.accepted) }
+    #expect(isCompressed == rows.map(\.isCompressed))
   }
 
   @Test func `content types are those that Prometheus knows`() {

@@ -26,23 +26,27 @@ import TestSupport
     #expect(read.map { $0?.host } == rows.map(\.host) && read.map { $0?.port } == rows.map(\.port))
   }
 
-  @Test(arguments: [
-    "", "/path", "http:", "http:/", "http://", "http:///x", "http://[::1", "http://user@/", "a.test:80",
-    "//a.test/", "http:a.test", "/x?u=http://a.test/", "http://:80/", "http://[]/",
-    // Encoded userinfo is no host; nor is what it leaves where it should have been encoded.
-    "http://user%3Apass%40host.invalid/", "http://user%3apass%40host.invalid/",
-    "http://user%253Apass%2540host/", "http://user:se:cret@\u{301}host/x", "http://user:secret\u{FF20}host/",
-    "http://user\u{FF1A}secret/", "postgres://u:p/w@db", "http://u:p#w@db/x", "http://u:p?w@db/x",
-    "postgres://u:1/2@db", "http://u:1#2@db/x", "http://u:1?2@db/x", "http://tok#en@db/", "redis://tok/en@db",
-    "postgres://u:p@db/x@y", "http://se:cret", "http://a:b:80/", "http://a.test:8x/", "http://a.test:99999/",
-    "http://a.test:123456789/", "http://a b/", "http://a,b/", "http://a;b=c/", "http://u:p\\@", "http://a%4/",
-    "http://a%zz/", "http://a\0b/", "http://[secret]/", "http://[a:b]/", "http://[::1]secret/",
-    "http://[::1]secret:80/", "http://[::1%25a@b]/", "http://[::1]s", "http://[::1]s80/",
-    "http://[::1secret]/", "http://[::1%25]/", "http://a.test:65536/", "ws://a.test:65536/",
-    "http://a.test:000000080", "http://a%2E,b/", "http://[::g]/",
-  ])
-  func `without a host, or where something else may be meant, there is none`(url: String) {
-    #expect(URLAuthority(url) == nil)
+  @Test func `without a host, or where something else may be meant, there is none`() {
+    let urls = [
+      "", "/path", "http:", "http:/", "http://", "http:///x", "http://[::1", "http://user@/", "a.test:80",
+      "//a.test/", "http:a.test", "/x?u=http://a.test/", "http://:80/", "http://[]/",
+      // Encoded userinfo is no host; nor is what it leaves where it should have been encoded.
+      "http://user%3Apass%40host.invalid/", "http://user%3apass%40host.invalid/",
+      "http://user%253Apass%2540host/", "http://user:se:cret@\u{301}host/x",
+      "http://user:secret\u{FF20}host/",
+      "http://user\u{FF1A}secret/", "postgres://u:p/w@db", "http://u:p#w@db/x", "http://u:p?w@db/x",
+      "postgres://u:1/2@db", "http://u:1#2@db/x", "http://u:1?2@db/x", "http://tok#en@db/",
+      "redis://tok/en@db",
+      "postgres://u:p@db/x@y", "http://se:cret", "http://a:b:80/", "http://a.test:8x/",
+      "http://a.test:99999/",
+      "http://a.test:123456789/", "http://a b/", "http://a,b/", "http://a;b=c/", "http://u:p\\@",
+      "http://a%4/",
+      "http://a%zz/", "http://a\0b/", "http://[secret]/", "http://[a:b]/", "http://[::1]secret/",
+      "http://[::1]secret:80/", "http://[::1%25a@b]/", "http://[::1]s", "http://[::1]s80/",
+      "http://[::1secret]/", "http://[::1%25]/", "http://a.test:65536/", "ws://a.test:65536/",
+      "http://a.test:000000080", "http://a%2E,b/", "http://[::g]/",
+    ]
+    #expect(urls.filter { URLAuthority($0) != nil } == [])
   }
 
   @Test func `a name is plain if it is of these bytes`() {

@@ -1,3 +1,4 @@
+import TestStart
 import TestSupport
 
 @testable import TapLog
@@ -60,6 +61,22 @@ import TestSupport
       log.output.close()
       count()
       #expect(counts == [0, 0, 1, 1, 2, 3])
+    }
+  }
+
+  /// Else a loss of power takes the name of a new file, and all of its lines.
+  @Test func `is asked of the folder of a new file, and refused by one that cannot without a fault`() async {
+    await #expect(processExitsWith: .success) {
+      let folder = try TemporaryFolder()
+      let counts = try [
+        (EIO, "file", .seconds(10)), (EINVAL, "other", .seconds(10)), (EIO, "third", nil),
+        (EIO, "/dev/null", .seconds(10)),
+      ].map { (error: Int32, name, interval: Duration?) in
+        refuse_synchronization_of_folders(error)
+        let path = name.hasPrefix("/") ? name : folder(name)
+        return try LogFolder(path, synchronizationInterval: interval).faults.count
+      }
+      #expect(counts == [1, 0, 0, 0])
     }
   }
 

@@ -9,3 +9,6 @@ size_t memory_in_use(void);
 /// Refuses the next connections that an endpoint accepts with EMFILE, as a process without descriptors does; a negative count refuses
 /// all.
 void refuse_connections(int count);
+
+/// Lets fsync(2) of a folder fail with an error, as that of a disk does; 0 refuses none.
+void refuse_synchronization_of_folders(int error);
