@@ -27,7 +27,7 @@ extension RequestLog {
     /// How long a line may stay in the system's memory before `fsync`: a loss of power takes no older lines.
     /// `nil` by default: the system decides, usually within half a minute. With 0 or less, after each batch.
     public var synchronizationInterval: Duration?
-    /// How many of the last lines stay in memory for ``RequestLog/recent(_:)``: none by default.
+    /// How many of the last lines stay in memory for ``RequestLog/recent()``: none by default.
     public var recentLineLimit = 0
     /// The maximum bytes of these lines: 1 MiB by default, at least 32 KiB. Takes up to four times as much
     /// memory.

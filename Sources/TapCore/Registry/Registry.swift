@@ -96,8 +96,10 @@ public final class Registry: Sendable {
 
   /// Writes metrics in one format.
   ///
-  /// - Parameter names: limits the exposition to families of these names, or with samples of these names such
-  ///   as `x_seconds_count`. `nil` writes all; unknown names are ignored.
+  /// - Parameters:
+  ///   - format: the format.
+  ///   - names: limits the exposition to families of these names, or with samples of these names such as
+  ///     `x_seconds_count`. `nil` writes all; unknown names are ignored.
   public func exposition(in format: ExpositionFormat, names: Set<String>? = nil) -> Exposition {
     Exposition(of: gather(), in: format, names: names)
   }
