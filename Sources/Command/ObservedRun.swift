@@ -86,7 +86,6 @@ struct ObservedRun {
     Terminal.complain("\(shown.string ?? "a URL") was not answered within \(seconds) s: cancelled")
   }
 
-  /// Waits for the time to pass, or for the cancel of the task.
   private static func pause(for time: Duration) async { try? await Task.sleep(for: time) }
 }
 

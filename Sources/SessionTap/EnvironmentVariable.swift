@@ -6,10 +6,8 @@ import TapLog
 /// A variable of the environment that a tap reads. The article "Metrics and limits" says what each sets, and
 /// its default.
 struct EnvironmentVariable: Sendable {
-  /// What a variable has an effect on.
   enum Part { case tap, address, endpoint, logFile }
 
-  /// A variable whose value was taken.
   struct Assignment: Sendable {
     let variable: EnvironmentVariable
     let value: String
@@ -61,8 +59,6 @@ struct EnvironmentVariable: Sendable {
   }
 
   static let prefix = "SESSION_TAP_"
-  static let port = "SESSION_TAP_PORT"
-  static let allowNetwork = "SESSION_TAP_ALLOW_NETWORK"
   static let log = "SESSION_TAP_LOG"
   static let serviceName = "OTEL_SERVICE_NAME"
   static let resourceAttributes = "OTEL_RESOURCE_ATTRIBUTES"
@@ -74,7 +70,7 @@ struct EnvironmentVariable: Sendable {
   }
 
   static let all = [
-    host("SESSION_TAP_HOST"), port(port), host("OTEL_EXPORTER_PROMETHEUS_HOST"),
+    host("SESSION_TAP_HOST"), port("SESSION_TAP_PORT"), host("OTEL_EXPORTER_PROMETHEUS_HOST"),
     port("OTEL_EXPORTER_PROMETHEUS_PORT"), EnvironmentVariable(ofTarget: serviceName),
     EnvironmentVariable(ofTarget: resourceAttributes),
     EnvironmentVariable(
@@ -84,7 +80,7 @@ struct EnvironmentVariable: Sendable {
         .filter { !$0.isEmpty }
       return methods.isEmpty ? nil : methods
     },
-    flag(allowNetwork, .endpoint, \.access.allowsAnyoneFromNetwork),
+    flag("SESSION_TAP_ALLOW_NETWORK", .endpoint, \.access.allowsAnyoneFromNetwork),
     file("SESSION_TAP_BEARER_TOKEN_FILE", \.access.bearerTokenFile),
     file("SESSION_TAP_BASIC_PASSWORD_FILE", \.access.basicPasswordFile),
     EnvironmentVariable(ofLog: log),

@@ -20,9 +20,7 @@ extension Tap {
     public var knownMethods = KnownMethods.standard.names
     /// Which requests leave exemplars in their histograms: by default those of a sampled trace.
     public var exemplars = ExemplarPolicy.sampled
-    /// Settings for URLSessions alone.
     package var sessions = URLSessionTap.Configuration()
-    /// Whether the tap exposes the metrics of the process, `process_*`.
     package var exposesProcess = true
     /// The service and its attributes: `target_info`, and `service.name` and `service.version` in the log,
     /// unless ``logging`` has these fields. By default the environment's.
@@ -68,7 +66,6 @@ extension Tap {
     /// The address, if a variable has changed it.
     var environmentAddress: EndpointAddress?
     var environmentLog: RequestLog.Destination?
-    /// Whether the code has set ``log``.
     var isLogOfCode = false
 
     /// Makes the default configuration, changed by the process's environment (``init(environment:)``).
@@ -125,7 +122,6 @@ extension Tap.Configuration {
     return sessions
   }
 
-  /// The endpoint, if there is to be one.
   func makeEndpoint(
     registry: Registry, log: RequestLog?, recorder: RequestRecorder
   ) throws(RegistryError) -> Endpoint? {

@@ -65,26 +65,9 @@ extension Tap.Configuration {
   func tolerates(_ error: EndpointError) -> Bool {
     if error.code == .addressInUse { return !failsIfAddressInUse }
     if let environmentAddress, environmentAddress == endpoint?.address { return true }
-    return variable(ofFileIn: error) != nil
-  }
-
-  /// The description of an error of the endpoint, and which of the settings is the remedy.
-  func advice(on error: EndpointError) -> String {
-    let remedy: String? =
-      switch error.code {
-      case .addressInUse:
-        "the address is that of configuration.endpoint, or \(EnvironmentVariable.port)"
-      case .accessNotRestricted: "\(EnvironmentVariable.allowNetwork)=1 lets anybody read"
-      default: variable(ofFileIn: error).map { "\($0) names the file" }
-      }
-    return error.description + (remedy.map { "; " + $0 } ?? "")
-  }
-
-  /// The variable that names the file without credentials, if one does.
-  private func variable(ofFileIn error: EndpointError) -> String? {
-    guard let file = error.file else { return nil }
-    return assignments.first {
-      $0.variable.part == .endpoint && System.absolute($0.value) == file && $0.holds(self)
-    }?.variable.name
+    // A variable names the file without credentials.
+    return assignments.contains {
+      $0.variable.part == .endpoint && System.absolute($0.value) == error.file && $0.holds(self)
+    }
   }
 }

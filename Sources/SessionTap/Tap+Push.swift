@@ -86,7 +86,6 @@ private final class Push: NSObject, URLSessionDataDelegate {
     var body: [UInt8] = []
   }
 
-  /// The bytes of a body that are read.
   private static let bodyLimit = 1_000
 
   private let gateway: PushGateway

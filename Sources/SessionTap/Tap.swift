@@ -149,13 +149,12 @@ public final class Tap: Sendable {
     do throws(EndpointError) {
       try listen()
     } catch {
-      let advice = configuration.advice(on: error)
       guard configuration.tolerates(error) else {
         phase.withLock { if $0 == .running { $0 = .idle } }
-        throw TapError(.endpoint, advice, underlying: error)
+        throw TapError(.endpoint, error.description, underlying: error)
       }
-      if error.isLasting { return warn("\(advice); the app runs, and its metrics are not served") }
-      warn("\(advice); the app runs, and its metrics are served as soon as that is over")
+      if error.isLasting { return warn("\(error); the app runs, and its metrics are not served") }
+      warn("\(error); the app runs, and its metrics are served as soon as that is over")
       listenLater()
     }
   }

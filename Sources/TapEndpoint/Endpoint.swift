@@ -82,7 +82,7 @@ public final class Endpoint: Sendable {
       throw EndpointError(
         .accessNotRestricted,
         "anybody could read: \(socket.address) (listen on 127.0.0.1, set a file with credentials, or set "
-          + "allowsAnyoneFromNetwork)")
+          + "allowsAnyoneFromNetwork or SESSION_TAP_ALLOW_NETWORK=1)")
     }
     let loop = try EventLoop(socket, router, authenticator, configuration, overdue)
     try phase.withLock { (phase) throws(EndpointError) in

@@ -37,7 +37,6 @@ public struct EndpointError: Error, Sendable, CustomStringConvertible {
     [.invalidConfiguration, .accessNotRestricted, .alreadyRunning].contains(code)
   }
 
-  /// The path of the file that has no credentials.
   package let file: String?
 
   package init(_ code: Code, _ description: String, file: String? = nil) {

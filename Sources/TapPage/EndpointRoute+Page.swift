@@ -29,7 +29,6 @@ extension EndpointRoute {
     }
   }
 
-  /// What hangs, for the page.
   package static func waits(_ waits: PageWaits) -> EndpointRoute {
     onThreads("/page/waits") { _ in .uncached("application/json", waits.json()) }
   }

@@ -4,7 +4,6 @@ import TapCore
 /// What the page gets as JSON. Those that ask within a second share it, so that readers who are slow or many
 /// take little.
 final class PageAnswer: Sendable {
-  /// The last answer, and when it was written.
   private let written = Mutex<(bytes: [UInt8], at: Instant)?>(nil)
 
   func bytes(at now: Instant, _ write: () -> JSON) -> [UInt8] {

@@ -19,7 +19,6 @@ package final class PageHistory: Sendable {
   private let recorder: RequestRecorder
   private let answer = PageAnswer()
 
-  /// - Parameter recorder: One that keeps a history.
   package init(_ recorder: RequestRecorder) { self.recorder = recorder }
 
   package func json(at now: Instant = .now) -> [UInt8] {

@@ -102,7 +102,9 @@ import TestSupport
     let address = EndpointAddress.tcp(host: "0.0.0.0", port: 0)
     let error = startError(at: address)
     #expect(error?.code == .accessNotRestricted)
-    let remedy = "listen on 127.0.0.1, set a file with credentials, or set allowsAnyoneFromNetwork"
+    let remedy =
+      "listen on 127.0.0.1, set a file with credentials, or set "
+      + "allowsAnyoneFromNetwork or SESSION_TAP_ALLOW_NETWORK=1"
     let text = error?.description ?? ""
     #expect(text.hasPrefix("anybody could read: 0.0.0.0:") && text.hasSuffix(" (\(remedy))"))
     let folder = try TemporaryFolder()

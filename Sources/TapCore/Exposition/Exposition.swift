@@ -31,7 +31,6 @@ public struct Exposition: Sendable {
     Self.write(families, in: format, names, pieceLength: .max) { body = $0 }
   }
 
-  /// The length of the pieces in which an exposition is written.
   static let pieceLength = 65_536
 
   /// Writes families in pieces, each of which is longer than `pieceLength` by less than a series or, in

@@ -3,7 +3,6 @@ package struct ValueHistogram: Sendable {
   let layout: BucketLayout
   /// The count of each classic bucket, not cumulative, `+Inf` last.
   var counts: [UInt64]
-  /// The same values in exponential buckets.
   private(set) var native = NativeBuckets()
   /// The latest of each classic bucket; empty until there is one.
   private(set) var exemplars: [Exemplar?] = []
@@ -19,7 +18,6 @@ package struct ValueHistogram: Sendable {
 
   package var count: UInt64 { counts.reduce(0, &+) }
 
-  /// Counts a finite value.
   @inline(__always)
   mutating func record(_ value: Double) { record(value, in: layout.bucket(of: value)) }
 

@@ -69,7 +69,6 @@ struct RenderedLabels: Sendable, Hashable, Comparable {
   /// The longest label value, in bytes of UTF-8.
   static let maximumValueLength = 256
 
-  /// The labels of the overflow series.
   static let overflow = RenderedLabels([Labels.Pair(name: MetricName.overflowLabel, value: "true")])
 
   let bytes: [UInt8]

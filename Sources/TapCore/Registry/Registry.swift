@@ -134,7 +134,6 @@ public final class Registry: Sendable {
   }
 }
 
-/// A source of metric families.
 protocol MetricSource: Sendable {
   /// The families that the source gives, always the same.
   var descriptors: [FamilyDescriptor] { get }

@@ -10,7 +10,6 @@ public final class ActiveRequest: Sendable {
   /// `nil` if the filter excludes the request.
   private let record: RequestRecord?
 
-  /// Begins a request, unless the filter excludes it.
   init(
     _ description: consuming RequestDescription, trace: TraceContext,
     filter: ((RequestDescription) -> Bool)?, recorder: RequestRecorder

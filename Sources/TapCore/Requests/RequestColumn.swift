@@ -5,7 +5,6 @@
 final class RequestColumn: Sendable {
   /// What the end of a request adds or records.
   enum Value: Sendable {
-    /// Nothing.
     case none
     /// 1 for each request, or for each that was cancelled; the end of what was counted at the begin.
     case one, cancelled, minusOne
@@ -33,7 +32,6 @@ final class RequestColumn: Sendable {
   }
 
   let column: SeriesColumn
-  /// Of a histogram.
   let layout: BucketLayout?
   let atBegin: Double
   let atEnd: Value

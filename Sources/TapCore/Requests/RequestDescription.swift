@@ -30,7 +30,6 @@ public struct RequestDescription: Sendable, Equatable {
   /// in lowercase. Empty if they are not collected.
   public var headers: [String: String]
 
-  /// The known methods of the recorder.
   package var knownMethods = KnownMethods.standard
   /// The method as labels, lines and spans show it: itself if it is one of the tap's known methods, or
   /// `_OTHER`.
@@ -132,7 +131,6 @@ package struct KnownMethods: Sendable, Equatable {
     self.names = Array(usable.prefix(Self.limit))
   }
 
-  /// The label of a method.
   func label(of method: String) -> String {
     // The app may read a method of any length: a long one is not compared.
     method.utf8.count <= RenderedLabels.maximumValueLength && names.contains(method) ? method : Self.other

@@ -92,7 +92,6 @@ enum RequestLabels {
     }
   }
 
-  /// The labels of ended requests.
   struct End: RequestLabelSet {
     let direction: RequestDirection
     let target: Target

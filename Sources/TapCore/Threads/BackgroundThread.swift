@@ -11,7 +11,6 @@ package enum BackgroundThread {
 
   private static let state = Mutex(State())
   private static let refused = Atomic<UInt64>(0)
-  /// The most bodies that are postponed.
   private static let postponedLimit = 64
 
   /// The starts that the system refused in this process.

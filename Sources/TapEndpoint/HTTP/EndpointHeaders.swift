@@ -20,7 +20,6 @@ package struct EndpointHeaders: Sendable, ExpressibleByDictionaryLiteral {
     }
   }
 
-  /// Appends a field line, even if its name exists.
   package mutating func add(_ name: String, _ value: String) { fields.append((name, value)) }
 
   /// The values of all fields of that name as one list (RFC 9110, section 5.3); `nil` if there is none.

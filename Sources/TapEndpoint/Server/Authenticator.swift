@@ -83,15 +83,6 @@ struct Authenticator: Sendable {
       }
     }
     var response = EndpointResponse.refusal(401, "this path needs credentials")
-    // A browser asks its user only for a password (RFC 7617); its Accept header shows that it is one.
-    if !files.contains(where: { $0.scheme == .basic }),
-      request.headers.combined("Accept")?.contains("text/html") == true
-    {
-      let remedy =
-        "Give the app a file of passwords too (basicPasswordFile, or SESSION_TAP_BASIC_PASSWORD_FILE): then the "
-        + "browser asks for a user and a password"
-      response = .refusal(401, "this path needs a bearer token, which browsers do not ask for. \(remedy)")
-    }
     for file in files {
       response.headers.add("WWW-Authenticate", "\(file.scheme.rawValue) realm=\"session-tap\"")
     }

@@ -11,7 +11,6 @@ struct FileOutput: LogOutput {
   /// Those of the next file: of the last one. The first is not for all users, because even a redacted log is
   /// not, and has them less the process's umask.
   private var permissions = (0o640, areExact: false)
-  /// The end of the wait for a file at the path.
   private var absentUntil: Instant?
   /// The time of the first write that has not been made durable.
   private var unsynchronizedSince: Instant?

@@ -27,7 +27,6 @@ final class LogFaults: Sendable {
   /// - Parameter log: What the messages call the log, such as `"requests.jsonl"`.
   init(of log: String, isQuiet: Bool = false) { (self.log, self.isQuiet) = ("the log \(log)", isQuiet) }
 
-  /// How often something has failed.
   var count: UInt64 { state.withLock { $0.count } }
 
   func failed(_ kind: Kind, _ reason: String) {

@@ -1,6 +1,5 @@
 import TapCore
 
-/// The file that a log writes to.
 struct OpenFile {
   let descriptor: Int32
   private let identity: System.FileStatus
@@ -66,7 +65,6 @@ struct OpenFile {
     return isAt(path)
   }
 
-  /// Whether the path leads to it.
   func isAt(_ path: String) -> Bool {
     (try? System.status(ofPath: path))?.isSameFile(as: identity) == true
   }
@@ -74,7 +72,6 @@ struct OpenFile {
   func close() { if status != nil { System.close(descriptor) } }
 }
 
-/// Where paths lead.
 enum FilePath {
   /// The path of a file's folder, with a slash at its end.
   static func folder(of path: String) -> String {

@@ -66,25 +66,6 @@ import TestSupport
     #expect(refusal([])?.headers.values(of: "WWW-Authenticate") == challenges)
   }
 
-  /// A scraper's answer is the same in each case, to the byte.
-  @Test func `says to a browser what lets it in, where a token alone does not`() throws {
-    let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-    let scraper = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
-    let bodies = try [nil, "user:pass"].flatMap { passwords in
-      let authenticator = try Authenticator(Self.access("token", passwords: passwords))
-      return [browser, scraper].map { accept in
-        let refusal = authenticator?.refusal(EndpointRequest(path: "/", headers: ["Accept": accept]))
-        return String(decoding: refusal?.body ?? [], as: UTF8.self)
-      }
-    }
-    let refusal = "401 Unauthorized: this path needs credentials\n"
-    let advice =
-      "401 Unauthorized: this path needs a bearer token, which browsers do not ask for. Give the app a "
-      + "file of passwords too (basicPasswordFile, or SESSION_TAP_BASIC_PASSWORD_FILE): then the browser "
-      + "asks for a user and a password\n"
-    #expect(bodies == [advice, refusal, refusal, refusal])
-  }
-
   @Test func `what was read is valid for a second, and read again only for who needs it`() throws {
     let before = ContinuousClock.now
     let made = try Authenticator(Self.access("token"))
