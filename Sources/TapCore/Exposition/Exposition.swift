@@ -85,8 +85,8 @@ protocol ExpositionWriter {
   var bytes: [UInt8] { get set }
   /// Begins a family of at most `seriesCount` series. At least one sample follows.
   mutating func begin(_ family: FamilyDescriptor, seriesCount: Int)
-  /// A sample of a counter, a gauge or an info. `created` is known of counters only.
-  mutating func number(_ value: Double, labels: RenderedLabels, created: Timestamp?)
-  mutating func histogram(_ values: ValueHistogram, labels: RenderedLabels, created: Timestamp?)
+  /// A sample of a counter, a gauge or an info.
+  mutating func number(_ value: Double, labels: RenderedLabels)
+  mutating func histogram(_ values: ValueHistogram, labels: RenderedLabels)
   mutating func finish()
 }

@@ -19,15 +19,11 @@ struct ProtobufWriter: ExpositionWriter {
     if let unit = descriptor.unit { family.append(unit.utf8, field: 5) }
   }
 
-  mutating func number(_ value: Double, labels: RenderedLabels, created: Timestamp?) {
-    let created = isCounter ? created : nil
-    append(field: isCounter ? 3 : 2, labels) { number in
-      number.append(double: value, field: 1)
-      if let created { number.append(time: created, field: 3) }
-    }
+  mutating func number(_ value: Double, labels: RenderedLabels) {
+    append(field: isCounter ? 3 : 2, labels) { $0.append(double: value, field: 1) }
   }
 
-  mutating func histogram(_ values: ValueHistogram, labels: RenderedLabels, created: Timestamp?) {
+  mutating func histogram(_ values: ValueHistogram, labels: RenderedLabels) {
     append(field: 7, labels) { message in
       message.append(unsigned: values.count, field: 1)
       message.append(double: values.sum, field: 2)
@@ -37,7 +33,6 @@ struct ProtobufWriter: ExpositionWriter {
       message.append(unsigned: values.native.zeroCount, field: 7)
       message.append(NativeSpans(values.native.negative), spanField: 9, deltaField: 10)
       message.append(NativeSpans(values.native.positive), spanField: 12, deltaField: 13)
-      if let created { message.append(time: created, field: 15) }
     }
   }
 

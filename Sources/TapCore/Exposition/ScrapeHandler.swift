@@ -18,8 +18,8 @@ package final class ScrapeHandler: Sendable {
   private let state = Mutex(State())
 
   private struct State {
-    /// The scrapes that wait for the next gathering, which also reads what each asks for.
-    var waiting: [(form: @Sendable () -> Form, completion: Completion)] = []
+    /// The scrapes that wait for the next gathering.
+    var waiting: [(form: Form, completion: Completion)] = []
     var isWorking = false
   }
 
@@ -37,14 +37,11 @@ package final class ScrapeHandler: Sendable {
   /// Answers one scrape. The headers choose format and coding, `names` the families or samples (`nil`: all).
   /// Returns at once.
   package func scrape(
-    accept: String?, acceptEncoding: String?,
-    names: @escaping @autoclosure @Sendable () -> Set<String>? = nil, completion: @escaping Completion
+    accept: String?, acceptEncoding: String?, names: Set<String>? = nil, completion: @escaping Completion
   ) {
-    let form: @Sendable () -> Form = {
-      Form(
-        format: ExpositionFormat(accept: accept), prefersGzip: Gzip.isPreferred(by: acceptEncoding),
-        names: names())
-    }
+    let form = Form(
+      format: ExpositionFormat(accept: accept), prefersGzip: Gzip.isPreferred(by: acceptEncoding),
+      names: names)
     let isFirst = state.withLock { state in
       state.waiting.append((form, completion))
       defer { state.isWorking = true }
@@ -67,7 +64,7 @@ package final class ScrapeHandler: Sendable {
       if waiting.isEmpty { return }
       let families = registry.gather()
       // Form by form, so that one body is released before the next is made.
-      for (form, scrapes) in Dictionary(grouping: waiting, by: { $0.form() }) {
+      for (form, scrapes) in Dictionary(grouping: waiting, by: \.form) {
         let answer = Exposition(
           of: families, in: form.format, names: form.names, isCompressed: form.prefersGzip)
         for scrape in scrapes { scrape.completion(answer) }

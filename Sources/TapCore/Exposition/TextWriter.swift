@@ -44,11 +44,11 @@ struct TextWriter: ExpositionWriter {
     bytes.append(.lineFeed)
   }
 
-  mutating func number(_ value: Double, labels: RenderedLabels, created: Timestamp?) {
+  mutating func number(_ value: Double, labels: RenderedLabels) {
     append("", labels, FloatText.value(value))
   }
 
-  mutating func histogram(_ values: ValueHistogram, labels: RenderedLabels, created: Timestamp?) {
+  mutating func histogram(_ values: ValueHistogram, labels: RenderedLabels) {
     let layout = values.layout
     let exemplars = isOpenMetrics ? values.exemplars.map { $0.map(Self.text) ?? [] } : []
     // In OpenMetrics the sum is a counter ("Histogram"). With values below 0 it could go down: then neither

@@ -17,8 +17,7 @@ struct GatheredFamily: Sendable {
   /// By label values, no label set twice.
   private let series: [Series]
 
-  /// `created` is unknown if the values come from elsewhere.
-  typealias Series = (labels: RenderedLabels, created: Timestamp?, content: Content)
+  typealias Series = (labels: RenderedLabels, content: Content)
 
   init(_ descriptor: FamilyDescriptor, overflowCount: UInt64?, droppedCount: UInt64, series: [Series]) {
     (self.descriptor, self.overflowCount, self.series) = (descriptor, overflowCount, series)
@@ -28,7 +27,7 @@ struct GatheredFamily: Sendable {
   /// Of samples with equal labels, the first stays.
   init(_ descriptor: FamilyDescriptor, samples: [MetricFamily.Sample]) {
     var seen: Set<RenderedLabels> = []
-    let series: [Series] = samples.map { (RenderedLabels($0.labels.pairs), nil, .number($0.value)) }
+    let series: [Series] = samples.map { (RenderedLabels($0.labels.pairs), .number($0.value)) }
       .filter { seen.insert($0.labels).inserted }.sorted { $0.labels < $1.labels }
     self.init(descriptor, overflowCount: nil, droppedCount: 0, series: series)
   }
@@ -40,12 +39,12 @@ struct GatheredFamily: Sendable {
     to writer: inout Writer, _ seriesEnded: (inout Writer) -> Void = { _ in }
   ) {
     var hasBegun = false
-    forEachSeries { labels, created, content in
+    forEachSeries { labels, content in
       if !hasBegun { writer.begin(descriptor, seriesCount: series.count) }
       hasBegun = true
       switch content {
-      case .number(let value): writer.number(value, labels: labels, created: created)
-      case .histogram(let histogram): writer.histogram(histogram, labels: labels, created: created)
+      case .number(let value): writer.number(value, labels: labels)
+      case .histogram(let histogram): writer.histogram(histogram, labels: labels)
       case .instrument, .callback: break
       }
       seriesEnded(&writer)
@@ -56,7 +55,7 @@ struct GatheredFamily: Sendable {
   /// labels.
   func sum(suffix: Substring, labels: [(name: [UInt8], value: [UInt8])]) -> Double? {
     var sum: Double?
-    forEachSeries { series, _, content in
+    forEachSeries { series, content in
       let pairs = Dictionary(series.pairs.map { ($0.name, $0.value) }) { first, _ in first }
       // An empty label is no label.
       guard labels.allSatisfy({ pairs[$0, default: []] == $1 }) else { return }
@@ -76,7 +75,7 @@ struct GatheredFamily: Sendable {
   private func forEachSeries(_ body: (Series) -> Void) {
     for var series in series {
       switch series.content {
-      case .callback(let value): (series.created, series.content) = (nil, .number(value()))
+      case .callback(let value): series.content = .number(value())
       case .instrument(let histogram): series.content = .histogram(histogram.snapshot)
       case .number, .histogram: break
       }

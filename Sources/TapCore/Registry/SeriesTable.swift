@@ -169,7 +169,7 @@ extension SeriesTable where Row: SeriesRow {
       gathered.reserveCapacity(order.count)
       for place in order {
         guard let one = series[Int(place)], let content = one.row.content(of: index) else { continue }
-        gathered.append((one.labels, one.created, content))
+        gathered.append((one.labels, content))
       }
       return GatheredFamily(
         column.descriptor, overflowCount: overflowCount, droppedCount: column.dropped.count, series: gathered)
@@ -219,7 +219,6 @@ extension SeriesRow where Self: AnyObject {
 /// One series, or as many as its table has columns.
 private struct Series<Row: Sendable>: Sendable {
   let labels: RenderedLabels
-  let created = Timestamp.now
   var row: Row
   private var activity: UInt64 = 0
   /// Since when nothing has been recorded; `never` if unknown, because an optional takes 16 bytes more for

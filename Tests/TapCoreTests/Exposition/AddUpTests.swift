@@ -6,15 +6,10 @@ import TestSupport
 struct AddUpTests {
   @Test(arguments: 1...Extent.of(2, extensive: 4))
   func `protobuf has what was recorded`(seed: Int) throws {
-    let start = Timestamp.now
     var random = try RandomRegistry(seed: seed)
-    let end = Timestamp.now
     random.recordSome()
     let exposition = try #require(ProtobufExposition(random.registry.exposition(in: .protobuf).body))
     #expect(exposition.samples == random.expectedSamples)
-    #expect(Set(exposition.created.keys) == Set(random.counters.map(\.key) + random.histograms.map(\.key)))
-    let times = UInt64(start.nanosecondsSinceEpoch)...UInt64(end.nanosecondsSinceEpoch)
-    #expect(exposition.created.values.allSatisfy(times.contains))
     for histogram in exposition.histograms {
       #expect(histogram.nativeCount == histogram.count && histogram.nativeBucketCount <= 160)
       #expect((-4...8).contains(histogram.schema))

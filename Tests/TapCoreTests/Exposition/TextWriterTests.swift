@@ -260,7 +260,7 @@ struct TextWriterTests {
     let labels = RenderedLabels(Labels(["a": "b"]).pairs)
     let family = GatheredFamily(
       descriptor, overflowCount: nil, droppedCount: 0,
-      series: [(labels: labels, created: nil, content: .histogram(values))])
+      series: [(labels: labels, content: .histogram(values))])
     #expect(
       Exposition(of: [family], in: .text).text == """
         # TYPE h histogram

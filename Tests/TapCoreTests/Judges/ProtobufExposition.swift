@@ -6,9 +6,7 @@ struct ProtobufExposition {
   /// By family.
   private(set) var units: [String: String] = [:]
   private(set) var histograms: [Histogram] = []
-  /// When the series of counters and histograms began, in nanoseconds since 1970.
-  private(set) var created: [SampleKey: UInt64] = [:]
-  /// The times of exemplars, likewise.
+  /// The times of exemplars, in nanoseconds since 1970.
   private(set) var exemplarTimes: Set<UInt64> = []
 
   struct Histogram {
@@ -32,11 +30,6 @@ struct ProtobufExposition {
         let labels = Dictionary(
           metric.messages(1).map { ($0.text(1) ?? "", $0.text(2) ?? "") }, uniquingKeysWith: { $1 })
         let key = SampleKey(name: name, labels: labels)
-        for time in metric.messages(3).flatMap({ $0.messages(3) })
-          + metric.messages(7).flatMap({ $0.messages(15) })
-        {
-          created[key] = time.time
-        }
         if let value = (metric.messages(2) + metric.messages(3)).first?.double(1) { samples[key] = value }
         if let message = metric.messages(7).first { read(message, key) }
       }
