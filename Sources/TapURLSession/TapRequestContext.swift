@@ -4,10 +4,7 @@ public import TapFoundation
 
 /// An app's additions to a request: a template, fields of the log line, a trace.
 ///
-/// ```swift
-/// var request = URLRequest(url: url)
-/// request.tapContext = TapRequestContext(urlTemplate: "/users/{id}", fields: ["tenant": "acme"])
-/// ```
+///     request.tapContext = TapRequestContext(urlTemplate: "/users/{id}", fields: ["tenant": "acme"])
 public struct TapRequestContext: Sendable, Equatable {
   /// A low-cardinality form of the path: the `url_template` label. Takes precedence over the tap's own
   /// templates.
@@ -66,21 +63,15 @@ extension URLRequest {
   }
 
   /// A copy of the request with the headers `traceparent` and, if the trace has one, `tracestate` (W3C Trace
-  /// Context, sections 3.2 and 3.3). The tap itself changes no request.
-  ///
-  /// - Parameter trace: The place of this request in its trace. By default ``/TapCore/TraceContext/next()``:
-  ///   a child of the trace of the request that the app serves, or a new trace if there is none.
+  /// Context, sections 3.2 and 3.3): by default of ``/TapCore/TraceContext/next()``. The tap itself changes
+  /// no request.
   public func traced(_ trace: TraceContext = .next()) -> URLRequest {
     var request = self
     request.setTrace(trace)
     return request
   }
 
-  /// A GET request that carries a trace, ``/TapCore/TraceContext/next()``.
-  ///
-  /// ```swift
-  /// let (data, response) = try await session.data(for: .traced(url))
-  /// ```
+  /// A GET request that carries a trace, ``/TapCore/TraceContext/next()``: `session.data(for: .traced(url))`.
   public static func traced(_ url: URL) -> URLRequest {
     // Not `URLRequest(url: url).traced()`: Foundation's copies are deep.
     var request = URLRequest(url: url)

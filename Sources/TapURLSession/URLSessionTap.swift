@@ -5,16 +5,13 @@ public import TapFoundation
 
 /// Observes the requests of URLSessions with patched configurations.
 ///
-/// ```swift
-/// let recorder = try RequestRecorder(registry: registry)
-/// let tap = URLSessionTap(recorder: recorder)
-/// let session = URLSession(configuration: tap.sessionConfiguration(from: .default, client: "payments"))
-/// ```
+///     let tap = URLSessionTap(recorder: try RequestRecorder(registry: registry))
+///     let session = URLSession(configuration: tap.sessionConfiguration(from: .default, client: "payments"))
 ///
-/// The tap changes no request and sends nothing: it stands before the task's loader. A tap can patch any
-/// number of configurations. Several taps may patch the same one, in any order and repeatedly: each observes
-/// every request once. It has at most 256 client names: requests of further ones are recorded as `_OTHER`, so
-/// that names made at run time take bounded memory. All members may be called from any thread.
+/// The tap changes no request and sends nothing: it stands before the task's loader. Several taps may patch
+/// one configuration, in any order and repeatedly: each observes every request once. Of more than 256 client
+/// names, the last ones are `_OTHER`, so that names made at run time take bounded memory. Any thread may use
+/// all members.
 public final class URLSessionTap: Sendable {
   package static let clientLimit = 256
   package static let overflowClient = "_OTHER"
@@ -62,16 +59,12 @@ public final class URLSessionTap: Sendable {
     (self.recorder, self.configuration) = (recorder, configuration)
   }
 
-  /// Copies a configuration so that this tap observes its sessions.
+  /// Copies a configuration so that this tap observes its sessions. The client is the name for the `client`
+  /// label and log field: what the session is for.
   ///
-  /// The original is unchanged. The app's own protocol classes stay behind the tap, in their order, and still
-  /// get the requests that they take. Patching a configuration again changes the client name; each request is
-  /// still observed once. Patch last: a class that is put before the tap later hides its requests.
-  ///
-  /// - Parameters:
-  ///   - configuration: The configuration to copy.
-  ///   - client: The name for the `client` label and log field. Name what the session is for, such as
-  ///     `payments`; of more than 256 names, the last ones are `_OTHER`.
+  /// The app's own protocol classes stay behind the tap, in their order, and still get the requests that they
+  /// take. Patching a configuration again changes the client name. Patch last: a class that is put before the
+  /// tap later hides its requests.
   public func sessionConfiguration(
     from configuration: URLSessionConfiguration = .default, client: String
   ) -> URLSessionConfiguration {
@@ -80,17 +73,12 @@ public final class URLSessionTap: Sendable {
     return copy
   }
 
-  /// Observes the requests that a session starts from now on, `URLSession.shared` included.
+  /// Observes the requests that a session starts from now on, `URLSession.shared` included, under a name for
+  /// the `client` label and log field. Returns whether it is observed now: on Apple platforms it is not.
   ///
   /// On Linux a session's configuration is live: this adds the tap to its `protocolClasses`, and
-  /// ``uninstall(from:)`` removes it. Installing again under another name changes the name. Foundation reads
-  /// the list without a lock when a task is first resumed, so install before the session is in use, or while
-  /// no other thread resumes its tasks. On Apple platforms sessions are not observed.
-  ///
-  /// - Parameters:
-  ///   - session: The session, in use or not.
-  ///   - client: The name for the `client` label and log field.
-  /// - Returns: Whether the session is observed now.
+  /// ``uninstall(from:)`` removes it. Foundation reads the list without a lock when a task is first resumed,
+  /// so install before the session is in use, or while no other thread resumes its tasks.
   @discardableResult
   public func install(on session: URLSession, client: String) -> Bool {
     let isUsed = CurlInfo.shared?.foundation.isUsed(session) ?? true

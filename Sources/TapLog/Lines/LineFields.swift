@@ -48,7 +48,7 @@ struct LineFields: Sendable {
     }
     for key in fields.keys.sorted() {
       let field = "the log field \(RequestLogError.quoted(key))"
-      if !LineKeys.outbound.allow(key) || !LineKeys.inbound.allow(key) {
+      if !LineKeys.request.allow(key) {
         throw refuse(
           field,
           "lines have it by themselves, or it and such a key begin with each other; choose another key")
@@ -60,7 +60,7 @@ struct LineFields: Sendable {
   }
 }
 
-/// The keys that the lines of one kind have by themselves.
+/// The keys that lines of one kind have by themselves.
 struct LineKeys: Sendable {
   private let keys: Set<String>
   /// What is before the dots of the keys: a reader that expands dots makes objects of them.
@@ -88,22 +88,19 @@ struct LineKeys: Sendable {
     "http.response.header",
   ]
 
-  private static let request: Set<String> = [
-    "trace_id", "span_id", "http.request.method", "http.request.method_original", "http.response.status_code",
-    "error.type", "error.message", "duration_s", "http.request.body.size", "http.response.body.size",
-    "outcome", "waiting_for", "idle_s",
-  ]
-
-  static let outbound = LineKeys(
-    request.union([
-      "client.name", "url.full", "url.template", "server.address", "server.port", "time_to_first_byte_s",
-      "cut_off_phase", "network.protocol.version", "network.peer.address", "connection.reused",
-      "network.resent_after_s", "network.round_trip_s", "network.retransmits", "http.request.resend_count",
-      "from_cache",
+  /// Of a request in either direction.
+  static let request = LineKeys(
+    Set([
+      "trace_id", "span_id", "http.request.method", "http.request.method_original",
+      "http.response.status_code", "error.type", "error.message", "duration_s", "http.request.body.size",
+      "http.response.body.size", "outcome", "waiting_for", "idle_s", "client.name", "url.full",
+      "url.template",
+      "server.address", "server.port", "time_to_first_byte_s", "cut_off_phase", "network.protocol.version",
+      "network.peer.address", "connection.reused", "network.resent_after_s", "network.round_trip_s",
+      "network.retransmits", "http.request.resend_count", "from_cache", "url.path", "url.scheme",
+      "http.route",
+      "client.address",
     ]).union(RequestTimings.Phase.allCases.map(\.logKey)))
-
-  static let inbound = LineKeys(
-    request.union(["url.path", "url.scheme", "http.route", "client.address"]))
 
   /// Of a line of the app's own, which may well name a client.
   static let app = LineKeys(["message"])

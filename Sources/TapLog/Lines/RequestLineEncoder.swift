@@ -6,17 +6,14 @@ struct RequestLineEncoder: Sendable {
   /// The allowed headers, by name, and their keys in the line.
   private typealias Headers = [(name: String, key: String)]
 
-  /// Of outbound and of inbound requests, whose lines have different keys of their own.
-  private let outboundFields: LineFields
-  private let inboundFields: LineFields
+  private let fields: LineFields
   private let redactor: RequestRedactor
   private let urlLimit: Int
   private let requestHeaders: Headers
   private let responseHeaders: Headers
 
   init(_ configuration: RequestLog.Configuration) {
-    outboundFields = LineFields(shared: configuration.fields, reserved: .outbound)
-    inboundFields = LineFields(shared: configuration.fields, reserved: .inbound)
+    fields = LineFields(shared: configuration.fields, reserved: .request)
     let redaction = configuration.redaction
     redactor = RequestRedactor(redaction)
     urlLimit = min(max(0, configuration.urlLengthLimit), 8_192)
@@ -50,8 +47,7 @@ struct RequestLineEncoder: Sendable {
     text("error.message", observation.errorMessage, to: &line)
     headers(observation.request.headers, requestHeaders, to: &line)
     headers(observation.responseHeaders, responseHeaders, to: &line)
-    (isInbound ? inboundFields : outboundFields).write(
-      redactor.shown(observation.request.fields), to: &line)
+    fields.write(redactor.shown(observation.request.fields), to: &line)
   }
 
   /// A request that has not ended, and may never.
@@ -81,7 +77,7 @@ struct RequestLineEncoder: Sendable {
       line.trace(waiting.request.traceContext)
     }
     headers(waiting.request.headers, requestHeaders, to: &line)
-    (isInbound ? inboundFields : outboundFields).write(redactor.shown(waiting.request.fields), to: &line)
+    fields.write(redactor.shown(waiting.request.fields), to: &line)
   }
 
   /// Who asks, how, and whom; of a request that the app served, how, for what, and by which address. A port
