@@ -44,7 +44,6 @@ extension Endpoint.Configuration {
     /// Reads a file of credentials of at most so many bytes.
     package var readFile: @Sendable (String, _ limit: Int) throws -> [UInt8] = System.contents
 
-    /// Makes the default: every client on this machine, and no other.
-    public init() {}
+    package init() {}
   }
 }

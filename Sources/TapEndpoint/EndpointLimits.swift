@@ -28,8 +28,7 @@ extension Endpoint.Configuration {
     /// one, as scrapes do that arrive together. One answer may exceed the limit if nothing else waits.
     package var unsentBytes = 67_108_864
 
-    /// Makes the default limits.
-    public init() {}
+    package init() {}
 
     var firstInvalid: String? {
       let counts = [

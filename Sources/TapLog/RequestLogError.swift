@@ -2,22 +2,17 @@ import TapCore
 
 /// Why a log could not be started. The description names what failed, why, and what to do.
 public struct RequestLogError: Error, Sendable, CustomStringConvertible {
-  /// The kind of error.
-  public let code: Code
+  package let code: Code
   /// The text, such as `cannot open the log file "/var/log/app/requests.jsonl": Permission denied; …`.
   public let description: String
 
-  /// The kinds of error. More may be added: a `switch` over them needs a default.
-  public struct Code: Sendable, Equatable {
-    private let name: String
-
+  package enum Code: Sendable {
     /// The file cannot be opened for appending, or the path or descriptor takes no lines.
-    public static let cannotOpen = Code(name: "cannotOpen")
+    case cannotOpen
     /// A field for every line has a key that the log uses itself, or one of more than 256 bytes, or there are
     /// more than 64 such fields.
-    public static let invalidField = Code(name: "invalidField")
-    /// The system cannot start the writer's thread.
-    public static let cannotStartWriter = Code(name: "cannotStartWriter")
+    case invalidField
+    case cannotStartWriter
   }
 
   /// - Parameter reason: What keeps the path from being opened, and what to do.

@@ -24,11 +24,6 @@ import TestSupport
     #expect(quoted == ["\"\(text)\"", "\"\(text)…\"", #""a\n\"b\"""#])
   }
 
-  @Test func `is of one of three kinds`() {
-    let codes: [RequestLogError.Code] = [.cannotOpen, .invalidField, .cannotStartWriter]
-    #expect(codes.map { codes.firstIndex(of: $0) } == [0, 1, 2])
-  }
-
   @Test func `names the places of a log`() {
     let destination: RequestLog.Destination = [
       .file("a.jsonl"), .standardError, .memory, .custom(CollectingSink()), .standardOutput,

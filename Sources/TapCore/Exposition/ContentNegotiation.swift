@@ -2,7 +2,7 @@ extension ExpositionFormat {
   /// The format for the value of an `Accept` header (RFC 9110, section 12.5.1): that with the greatest
   /// weight, of several the first. Text 0.0.4 if there is no header or it names none of the formats: that
   /// helps a scraper more than a 406.
-  public init(accept: String?) {
+  package init(accept: String?) {
     self = .text
     var best = 0.0
     for item in AcceptedItem.list(accept) where item.weight > best {

@@ -1,7 +1,6 @@
 /// The metrics of a registry at one moment, ready to be sent.
 public struct Exposition: Sendable {
-  /// The format of the bytes.
-  public let format: ExpositionFormat
+  package let format: ExpositionFormat
   /// The body of the answer to a scrape. Except for protobuf it is text:
   /// `String(decoding: exposition.body, as: UTF8.self)`.
   public private(set) var body: [UInt8]

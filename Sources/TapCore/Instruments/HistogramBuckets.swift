@@ -4,8 +4,8 @@
 ///
 /// ``Registry`` checks them: at least one, at most 256, finite and ascending.
 public struct HistogramBuckets: Sendable, Equatable, ExpressibleByArrayLiteral {
-  /// The upper bounds, inclusive.
-  public let upperBounds: [Double]
+  /// Inclusive.
+  package let upperBounds: [Double]
 
   package static let maximumCount = 256
 

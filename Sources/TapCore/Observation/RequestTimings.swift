@@ -82,6 +82,5 @@ public struct RequestTimings: Sendable, Equatable {
     for index in values.indices where values[index] >= 0 { body(index, values[index]) }
   }
 
-  /// Whether no phase is known.
-  public var isEmpty: Bool { values.isEmpty }
+  package var isEmpty: Bool { values.isEmpty }
 }

@@ -17,8 +17,8 @@ public protocol LabelSet: Hashable, Sendable {
 
 /// One label of a ``LabelSet``: its name, and how to read its value from a key.
 public struct Label<Key>: Sendable {
-  /// The name: `[a-zA-Z_][a-zA-Z0-9_]*`, without two underscores at the beginning, and none of
-  /// ``RegistryError/Code/reservedLabelName``.
+  /// The name: `[a-zA-Z_][a-zA-Z0-9_]*`, without two underscores at the beginning, and none of `le`,
+  /// `quantile` and `otel_metric_overflow`.
   public let name: String
   /// The value as text, or `nil` where the label does not apply.
   let value: @Sendable (Key) -> String?

@@ -49,13 +49,12 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
     if let error { throw error }
   }
 
-  /// Whether there is no template.
-  public var isEmpty: Bool { nodes.count == 1 && nodes[0].template == nil && nodes[0].rest == nil }
+  var isEmpty: Bool { nodes.count == 1 && nodes[0].template == nil && nodes[0].rest == nil }
 
   /// The best template for a path, or `nil` if none matches.
   ///
   /// - Parameter path: The path as in a URL: percent-encoded, without query and fragment.
-  public func template(for path: some StringProtocol) -> String? {
+  package func template(for path: some StringProtocol) -> String? {
     var path = String(path)
     return path.withUTF8 { template(for: $0) }
   }

@@ -68,7 +68,6 @@ extension ExtremeTrial {
           try run.registry.counter("a_total", help: "", by: keyed)[ExtremeLabels(value: name)].increment()
         }
       }
-      + use("ExpositionFormat.init(accept:)") { _ = ExpositionFormat(accept: $1) }
       + use("Registry.exposition(accept:)", at: String.extremes + manyFormats) {
         let format = $0.tap.registry.exposition(accept: $1).format
         try $0.expect(format == .text, "the format is \(format)")

@@ -125,9 +125,6 @@ extension ExtremeTrial {
         }
         for text in String.extremes { _ = templates.template(for: text.value) }
       }
-      + use("PathTemplates.template") { _, path in
-        _ = PathTemplates(["/users/{id}", "/*"]).template(for: path as String)
-      }
   }
 
   /// The endpoint says why it does not start. A limit out of its range is refused, and any other holds.

@@ -127,7 +127,7 @@ import TestSupport
     (outbound.urlTemplate, outbound.fields) = ("/v1/users/{id}", ["attempt": 2, "note": "secret"])
     outbound.headers = ["Accept": "text/plain", "Authorization": "Basic s3cret"]
     log.requestWaits(RequestSnapshot(outbound, for: .milliseconds(60_500)))
-    // Each direction has keys of its own.
+    // The keys of both directions are taken.
     var inbound = RequestDescription(direction: .inbound, client: "c", method: "GET", url: "/a")
     inbound.fields = ["waiting_for": "godot", "idle_s": 1, "url.full": 1, "url.path": 1]
     var progress = RequestProgress(
@@ -142,7 +142,7 @@ import TestSupport
     let served = #"""
       "http.request.method":"GET","url.path":"/a","http.response.status_code":200,"duration_s":9,\#
       "waiting_for":"client","idle_s":2.5,"http.request.body.size":5,"http.response.body.size":0,\#
-      "service.name":"shop","url.full":1,"dropped_attributes_count":3}
+      "service.name":"shop","dropped_attributes_count":4}
       """#
     let expected = #"""
       ,"severity":"WARN","event":"http.client.request.waiting","client.name":"payments",\#
