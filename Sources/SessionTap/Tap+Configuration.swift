@@ -15,9 +15,7 @@ extension Tap {
     public var outbound = RequestConfiguration()
     /// How those that it serves are recorded (``Tap/inbound``). Their metrics appear with the first.
     public var inbound = RequestConfiguration()
-    /// The methods that appear as themselves in metrics and in the log, at most 256; any other is `_OTHER`.
-    /// By default those of RFC 9110, PATCH (RFC 5789) and QUERY.
-    public var knownMethods = KnownMethods.standard.names
+    package var knownMethods = KnownMethods.standard.names
     /// Which requests leave exemplars in their histograms: by default those of a sampled trace.
     public var exemplars = ExemplarPolicy.sampled
     package var sessions = URLSessionTap.Configuration()

@@ -21,7 +21,7 @@ public final class Endpoint: Sendable {
   private let configuration: Configuration
   private let router: Router
   private let phase = Mutex(Phase.stopped)
-  private let overdue = OverdueHandlers()
+  let overdue = OverdueHandlers()
 
   /// Makes an endpoint, which does not listen yet, for the metrics of a registry. It registers its own there,
   /// and throws if one of their names is taken.
@@ -123,7 +123,4 @@ public final class Endpoint: Sendable {
       }
     }
   }
-
-  /// The handlers that still run although their request is over: `session_tap_overdue_handlers`, by path.
-  package var overdueHandlers: any Collector { overdue }
 }

@@ -1,5 +1,6 @@
-import TapEndpoint
 import TestSupport
+
+@testable import TapEndpoint
 
 /// Runs an endpoint on a free port for as long as the test needs it.
 func withEndpoint(
@@ -11,7 +12,7 @@ func withEndpoint(
   change(&configuration.limits)
   (configuration.access, configuration.logRefusal) = (access, logRefusal)
   let endpoint = Endpoint(configuration: configuration, routes: routes)
-  try registry?.register(endpoint.overdueHandlers)
+  try registry?.register(endpoint.overdue)
   let port = try endpoint.start().port
   try await body(port)
   await endpoint.shutdown(within: .zero)

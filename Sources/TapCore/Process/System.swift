@@ -1,7 +1,6 @@
 import TapLibc
 
-/// The C library, apart from threads (``BackgroundThread``, ``EventCount``, ``ThreadProbe``) and zlib
-/// (``Gzip``).
+/// The C library, apart from threads (``BackgroundThread``, ``EventCount``) and zlib (``Gzip``).
 package enum System {
   /// The monotonic clock, read now (POSIX, `CLOCK_MONOTONIC`).
   static var monotonicNanoseconds: Int64 { nanoseconds(of: CLOCK_MONOTONIC) }
@@ -21,7 +20,6 @@ package enum System {
     return (Int64(date.tm_year) + 1_900) * 10_000 + (Int64(date.tm_mon) + 1) * 100 + Int64(date.tm_mday)
   }
 
-  static var coreCount: Int { configuration(Int32(_SC_NPROCESSORS_ONLN)) }
   /// The unit of the times under `/proc`.
   static var ticksPerSecond: Int { configuration(Int32(_SC_CLK_TCK)) }
   static var pageSize: Int { configuration(Int32(_SC_PAGESIZE)) }

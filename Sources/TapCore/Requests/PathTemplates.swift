@@ -49,7 +49,7 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
     if let error { throw error }
   }
 
-  var isEmpty: Bool { nodes.count == 1 && nodes[0].template == nil && nodes[0].rest == nil }
+  package var isEmpty: Bool { nodes.count == 1 && nodes[0].template == nil && nodes[0].rest == nil }
 
   /// The best template for a path, or `nil` if none matches.
   ///

@@ -26,7 +26,6 @@ extension ExtremeTrial {
     }
     let target = "TargetInfo.init(serviceName:resourceAttributes:)"
     return environment
-      + start("Tap.Configuration.knownMethods", at: [String].extremes) { $0.configuration.knownMethods = $1 }
       + start("Tap.Configuration.observers", at: [("many", manyElements)]) {
         $0.configuration.observers = Array(repeating: CallingObserver(), count: $1)
       }

@@ -76,8 +76,8 @@ final class FrontServer: Sendable {
   }
 }
 
-/// A loopback port that the system chose, at which no other program can listen but a child of this user's, which
-/// shares it (`SO_REUSEPORT`, socket(7)). This process keeps it without listening.
+/// A loopback port that the system chose, at which no other program can listen but a child of this user's,
+/// which shares it (`SO_REUSEPORT`, socket(7)). This process keeps it without listening.
 private final class SharedPort: Sendable {
   let number: Int
   private let descriptor: Int32
