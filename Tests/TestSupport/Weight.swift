@@ -15,7 +15,7 @@ package struct Weight: TestTrait, SuiteTrait, TestScoping {
   /// for scrapes.
   package static let browser = Weight(count: 4)
   /// Another program, such as Prometheus or a process of this package.
-  package static let program = Weight(count: 2)
+  package static let program = Weight(count: 4)
   /// A processor, for seconds.
   package static let processor = Weight(count: 1)
   /// The one queue on which Foundation drives all sessions of the process.
