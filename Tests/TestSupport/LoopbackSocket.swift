@@ -73,11 +73,27 @@ package enum LoopbackSocket {
     case .signal(let gate):
       gate.open()
       return true
+    case .forward(let port):
+      forward(connection, to: port)
+      return false
     case .close: return false
     case .reset:
       var linger = linger(l_onoff: 1, l_linger: 0)
       setsockopt(connection, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
       return false
+    }
+  }
+
+  private static func forward(_ connection: Int32, to port: Int) {
+    let server = connect(to: port)
+    defer { close(server) }
+    _ = fcntl(server, F_SETFL, fcntl(server, F_GETFL) & ~O_NONBLOCK)
+    var entries = [connection, server].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    while poll(&entries, 2, -1) > 0 {
+      for (from, to) in [(0, 1), (1, 0)] where entries[from].revents != 0 {
+        var bytes: [UInt8] = []
+        guard receive(from: entries[from].fd, into: &bytes), send(bytes, to: entries[to].fd) else { return }
+      }
     }
   }
 

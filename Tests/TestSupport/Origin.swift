@@ -116,6 +116,8 @@ package enum OriginStep: Sendable {
   case think(Int)
   /// Opens the gate: the answer has come to this step.
   case signal(Gate)
+  /// Passes bytes on between the client and a port of this machine, until one of them closes.
+  case forward(to: Int)
   case close
   /// Breaks the connection with a TCP reset.
   case reset

@@ -212,6 +212,29 @@ import TestSupport
     _ = try await cancel(task, of: origin.url())
   }
 
+  /// In a process of its own, whose sessions all read the variable.
+  @Test func `a request waits for a proxy's tunnel, or in it for the handshake`() async {
+    await #expect(processExitsWith: .success) {
+      let (test, over) = (TransferProgressTests(), Gate())
+      let proxy = try Origin { request in
+        (request.target.hasPrefix("open") ? [.text("HTTP/1.1 200 OK\r\n\r\n")] : []) + [.hold(over)]
+      }
+      setenv("https_proxy", "http://127.0.0.1:\(proxy.port)", 1)
+      setenv("no_proxy", "", 1)
+      var seen: [String] = []
+      for (host, wait) in [("silent", RequestWait.connect), ("open", .tls)] {
+        let url = try #require(URL(string: "https://\(host).test/"))
+        let task = AskedProtocol.session(nil).dataTask(with: url)
+        task.resume()
+        _ = try await test.progress(of: url, "\(wait)") { $0.wait == wait }
+        let observation = try await test.cancel(task, of: url)
+        #expect(observation.timings[.tls] == nil && observation.phaseSum == observation.elapsed)
+        seen.append("\(host): \(wait), \(observation.cutOffPhase?.rawValue ?? "none")")
+      }
+      #expect(seen == ["silent: connect, connect", "open: tls, tls"])
+    }
+  }
+
   private typealias State = TransferProgress.State
 
   private static func instant(_ milliseconds: Int64) -> Instant {
