@@ -82,13 +82,17 @@ import TestSupport
     task.resume()
     try await server.asked.wait("the request")
     let wait = [.post, .interim].contains(hang) ? "response" : hang.rawValue
+    var looks: Set<Instant> = []
     let known = try await progress(of: server.url, "the wait") {
-      $0.wait?.rawValue == wait && (hang != .body || $0.responseBodySize == 5)
+      if let seen = $0.seen { looks.insert(seen) }
+      return $0.wait?.rawValue == wait && (hang != .body || $0.responseBodySize == 5)
     }
     #expect(known.statusCode == (hang == .body ? 200 : nil))
     #expect(known.responseBodySize ?? 0 == (hang == .body ? 5 : 0))
     switch hang {
-    case .queue, .connect, .tls: #expect(known.requestBodySize == nil && known.lastActivity == nil)
+    case .queue, .connect, .tls:
+      // Two looks may see that nothing passes. One does not.
+      #expect(known.requestBodySize == nil && (looks.count > 1 || known.lastActivity == nil))
     case .upload: #expect(try #require(known.requestBodySize) < size)
     default:
       #expect(known.requestBodySize == size)
@@ -99,7 +103,8 @@ import TestSupport
       }
       let last = try #require(later.lastActivity)
       if TCPInfo.isUsed { #expect(resumed.duration(to: last).nanoseconds >= -TCPInfo.resolution) }
-      #expect(last <= seen.advanced(by: .nanoseconds(TCPInfo.resolution)))
+      // Where TCP has sent a part again, the second of two looks knows, if the first was an early one.
+      #expect(last <= seen.advanced(by: .nanoseconds(TransferLook.validity)))
     }
     _ = try await cancel(task, of: server.url)
     first.cancel()
@@ -121,7 +126,8 @@ import TestSupport
     let task = AskedProtocol.session(nil).dataTask(with: url)
     task.resume()
     try await early.wait("an early piece")
-    let before = Instant(nanoseconds: Instant.now.nanoseconds - TCPInfo.resolution)
+    // The first piece was sent 300 ms before. The kernel's clock lags where the machine is busy.
+    let before = Instant(nanoseconds: Instant.now.nanoseconds - 100_000_000)
     more.open()
     try await sent.wait("a piece")
     let known = try await progress(of: url, "a look") { $0.wait != nil }
