@@ -24,8 +24,10 @@ struct WaitReporterTests {
 
     init(_ queue: Queue = .here, known: RequestProgress? = nil) { (self.queue, self.known) = (queue, known) }
 
+    var isLookedAt: Bool { lookCount.load(ordering: .acquiring) > 0 }
+
     var progress: RequestProgress {
-      known ?? RequestProgress(wait: lookCount.load(ordering: .acquiring) > 0 ? .redirect : nil)
+      known ?? RequestProgress(wait: isLookedAt ? .redirect : nil)
     }
 
     func look(then done: @escaping @Sendable () -> Void) {
@@ -146,12 +148,18 @@ struct WaitReporterTests {
   private func begin(
     _ trace: Int, age: Int, idle: Int? = nil, wait: RequestWait, in metrics: RequestMetrics
   ) -> RequestRecord {
-    let context = TraceContext(traceparent: "00-\(trace)af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
     let known = RequestProgress(wait: wait, lastActivity: idle.map { before($0) })
+    return begin(trace, age: age, Source(known: known), in: metrics)
+  }
+
+  private func begin(
+    _ trace: Int, age: Int, _ source: Source, in metrics: RequestMetrics
+  ) -> RequestRecord {
+    let context = TraceContext(traceparent: "00-\(trace)af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
     let description = RequestDescription(
-      direction: wait == .handler ? .inbound : .outbound, client: "c", method: "GET", url: "/",
-      traceContext: context)
-    let record = RequestRecord(description, recorder: recorder, progress: Source(known: known))
+      direction: source.progress.wait == .handler ? .inbound : .outbound, client: "c", method: "GET",
+      url: "/", traceContext: context)
+    let record = RequestRecord(description, recorder: recorder, progress: source)
     begin(record, at: before(age), in: metrics)
     return record
   }
@@ -181,6 +189,19 @@ struct WaitReporterTests {
       ([(2, 39, 39)], ["handler", "handler"]), ([(1, 41, 41)], ["handler", "handler"]),
     ]
     #expect(try rows.map { try told($0.0) } == rows.map(\.1))
+  }
+
+  @Test func `before a served request is reported, what it waits for is looked at`() throws {
+    let metrics = [try RequestMetrics(.outbound), try RequestMetrics(.inbound)]
+    let (made, other) = (Source(), Source())
+    let records = [
+      begin(1, age: 30, wait: .handler, in: metrics[1]), begin(1, age: 29, made, in: metrics[0]),
+      begin(2, age: 29, other, in: metrics[0]),
+    ]
+    let soon = Instant(nanoseconds: now.nanoseconds - 50_000_000)
+    _ = WaitReporter(metrics, []).reportWaits(isUsed: false, at: soon)
+    #expect([made.isLookedAt, other.isLookedAt] == [true, false])
+    withExtendedLifetime(records) {}
   }
 
   @Test func `each consumer is told once of what is unfinished, and then that this is all`() throws {
