@@ -177,6 +177,33 @@ import TestSupport
     exit(2)
   }
 
+  /// More queues of the app's own than Dispatch has threads, each with a block that waits: then no queue of
+  /// URLSession's runs either.
+  @Test func `is said to have no thread where the app's queues have taken all`() async {
+    await #expect(processExitsWith: .exitCode(7)) {
+      let tap = try Tap.start(.test(log: .memory) { ($0.endpoint, $0.logging.recentLineLimit) = (nil, 100) })
+      let origin = try Origin { _ in [.response()] }
+      let session = tap.session(client: "c", configuration: .ephemeral)
+      Thread.detachNewThread { Self.takeThreads(tap, origin, session) }
+      try await Gate.waitForCancel()
+    }
+  }
+
+  private static func takeThreads(_ tap: Tap, _ origin: Origin, _ session: URLSession) -> Never {
+    let release = DispatchSemaphore(value: 0)
+    let queues = (0..<1_000).map { DispatchQueue(label: "app-\($0)") }
+    for queue in queues { queue.async { release.wait() } }
+    func heldSeconds() -> Double { tap.registry.value(of: "session_tap_queue_held_seconds") ?? .infinity }
+    // As long as Dispatch makes a thread for another block, each question has its answer.
+    while heldSeconds() < HeldQueue.limit.seconds { poll(nil, 0, 10) }
+    Thread.detachNewThread { session.dataTask(with: origin.url()).resume() }
+    while tap.requestLog?.recentText.contains("session_tap.queue.held") == false { poll(nil, 0, 10) }
+    let isSaid = tap.requestLog?.recentText.contains("Dispatch has no thread left") == true
+    for _ in queues { release.signal() }
+    while heldSeconds() >= 1 || origin.requests.isEmpty { poll(nil, 0, 10) }
+    exit(isSaid ? 7 : 1)
+  }
+
   private static func descriptorCount() throws -> Int {
     try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
   }
