@@ -136,15 +136,23 @@ public final class Tap: Sendable {
   /// - Throws: ``TapError`` if the endpoint cannot listen at the address that code gave, or the tap was
   ///   started or shut down before.
   public func start() throws(TapError) {
+    guard try begin() else {
+      throw TapError(.startedBefore, "the tap was started before; make another one")
+    }
+    try serve()
+  }
+
+  /// Has the tap run from now on. Returns whether it did not run before.
+  private func begin() throws(TapError) -> Bool {
     let before = phase.withLock { phase in
       defer { if phase == .idle { phase = .running } }
       return phase
     }
-    switch before {
-    case .idle: break
-    case .running: throw TapError(.startedBefore, "the tap was started before; make another one")
-    case .stopped: throw TapError(.shutDown, "the tap was shut down; make another one")
-    }
+    if before == .stopped { throw TapError(.shutDown, "the tap was shut down; make another one") }
+    return before == .idle
+  }
+
+  private func serve() throws(TapError) {
     for warning in configuration.warnings { say("warning: \(warning)") }
     do throws(EndpointError) {
       try listen()
@@ -225,7 +233,7 @@ public final class Tap: Sendable {
   /// Starts the tap if it has not started, serves until the current task is cancelled or the tap is shut
   /// down, and shuts down: for a service group. Throws as ``start()`` does, also after a shutdown.
   public func run() async throws(TapError) {
-    if phase.withLock({ $0 != .running }) { try start() }
+    if try begin() { try serve() }
     await withTaskCancellationHandler {
       await end.value
     } onCancel: {

@@ -49,6 +49,26 @@ import TestSupport
     #expect(throws: TapError.self) { try tap.start() }
   }
 
+  @Test func `services that begin at once start the tap once`() async throws {
+    for _ in 0..<Extent.of(20, extensive: 200) {
+      let (tap, begin, ready) = (try Tap(.test()), Gate(), Watched(0))
+      let runs = (0..<8).map { _ in
+        Task(executorPreference: ThreadExecutor.shared) { () -> TapError.Code? in
+          ready.change { $0 += 1 }
+          begin.waitBlocking()
+          do throws(TapError) { try await tap.run() } catch { return error.code }
+          return nil
+        }
+      }
+      try await ready.wait("the tasks") { $0 == runs.count }
+      begin.open()
+      try await Poll.until("the address") { tap.address != nil }
+      await tap.shutdown()
+      // One that begins late finds a tap that is shut down.
+      for run in runs { #expect(await run.value != .startedBefore) }
+    }
+  }
+
   @Test func `a tap that never started is released without a word`() throws {
     let log = try #require(Tap(.test(log: .memory) { $0.servesLog = true }).requestLog)
     #expect(log.flush() && log.recent().isEmpty)
