@@ -69,6 +69,20 @@ struct EnvironmentVariable: Sendable {
     return name.hasPrefix(exporter) ? Self.prefix + name.dropFirst(exporter.count) : nil
   }
 
+  /// An environment without what Kubernetes sets for services whose names begin with `session-tap` (its
+  /// documentation, "Service", "Environment variables"): `SESSION_TAP_PORT` is a URL then.
+  static func withoutServiceLinks(_ environment: [String: String]) -> [String: String] {
+    let host = "SERVICE_HOST"
+    let services = environment.keys.filter { $0.hasPrefix(prefix) && $0.hasSuffix("_\(host)") }
+      .map { $0.dropLast(host.count) }
+    return environment.filter { name, value in
+      !services.contains { service in
+        name.hasPrefix("\(service)SERVICE_") || name.hasPrefix("\(service)PORT_")
+          || name == "\(service)PORT" && value.contains("://")
+      }
+    }
+  }
+
   static let all = [
     host("SESSION_TAP_HOST"), port("SESSION_TAP_PORT"), host("OTEL_EXPORTER_PROMETHEUS_HOST"),
     port("OTEL_EXPORTER_PROMETHEUS_PORT"), EnvironmentVariable(ofTarget: serviceName),

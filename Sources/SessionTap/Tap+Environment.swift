@@ -9,6 +9,7 @@ extension Tap.Configuration {
   /// "Parsing"): what cannot be used is ignored and named in ``warnings``. Values that the code sets take
   /// precedence, but where the log's path that it sets cannot be opened, that of `SESSION_TAP_LOG` is used.
   public init(environment: [String: String]) {
+    let environment = EnvironmentVariable.withoutServiceLinks(environment)
     // What is set to nothing counts as not set.
     let values = environment.filter { !$0.value.isEmpty }
     target = TargetInfo(
