@@ -1,7 +1,5 @@
 public import Foundation
 public import TapCore
-public import TapEndpoint
-public import TapLog
 
 /// Why a tap cannot be made or started, or a push failed. Its description names cause and remedy.
 public struct TapError: Error, CustomStringConvertible {
@@ -47,30 +45,15 @@ public struct TapError: Error, CustomStringConvertible {
   }
 }
 
-// Without these, `localizedDescription` is "The operation could not be completed". The conformances stand
-// here since the modules of the errors do without Foundation.
+// Without these, `localizedDescription` is "The operation could not be completed". That of an error of a
+// registry stands here since its module does without Foundation; a tap wraps all others in its own.
 
 extension TapError: LocalizedError {
   /// The ``description``.
   public var errorDescription: String? { description }
 }
 
-extension PathTemplateError: LocalizedError {
-  /// The description of the error.
-  public var errorDescription: String? { description }
-}
-
 extension RegistryError: LocalizedError {
-  /// The description of the error.
-  public var errorDescription: String? { description }
-}
-
-extension RequestLogError: LocalizedError {
-  /// The description of the error.
-  public var errorDescription: String? { description }
-}
-
-extension EndpointError: LocalizedError {
   /// The description of the error.
   public var errorDescription: String? { description }
 }

@@ -45,8 +45,9 @@ import TestSupport
       let underlying = try #require(error.underlying)
       #expect((error.code, Swift.type(of: underlying) == type) == (code, true), "\(error)")
       #expect(error.description.contains(text))
-      // They have their text where Foundation asks for it.
-      #expect(error.localizedDescription == "\(error)" && underlying.localizedDescription == "\(underlying)")
+      // It has its text where Foundation asks for it.
+      #expect(error.localizedDescription == "\(error)")
+      if underlying is RegistryError { #expect(underlying.localizedDescription == "\(underlying)") }
     }
     // The mistake mended, the same configuration serves.
     var mended = rows[2].1

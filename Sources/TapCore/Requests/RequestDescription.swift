@@ -72,7 +72,7 @@ extension RequestDescription {
 }
 
 /// The direction of a request.
-public enum RequestDirection: String, Sendable, Hashable, CaseIterable {
+public enum RequestDirection: Sendable, Hashable, CaseIterable {
   /// The app makes it.
   case outbound
   /// The app serves it.
