@@ -221,9 +221,11 @@ import TestSupport
   /// In a process of its own, whose sessions all read the variable.
   @Test func `a request waits for a proxy's tunnel, or in it for the handshake`() async {
     await #expect(processExitsWith: .success) {
-      let (test, over) = (TransferProgressTests(), Gate())
+      let (test, asked, over) = (TransferProgressTests(), ["silent": Gate(), "open": Gate()], Gate())
       let proxy = try Origin { request in
-        (request.target.hasPrefix("open") ? [.text("HTTP/1.1 200 OK\r\n\r\n")] : []) + [.hold(over)]
+        let host = String(request.target.prefix { $0 != "." })
+        return (host == "open" ? [.text("HTTP/1.1 200 OK\r\n\r\n")] : [])
+          + asked.filter { $0.key == host }.map { .signal($0.value) } + [.hold(over)]
       }
       setenv("https_proxy", "http://127.0.0.1:\(proxy.port)", 1)
       setenv("no_proxy", "", 1)
@@ -232,6 +234,7 @@ import TestSupport
         let url = try #require(URL(string: "https://\(host).test/"))
         let task = AskedProtocol.session(nil).dataTask(with: url)
         task.resume()
+        try await asked[host]?.wait("the proxy")
         _ = try await test.progress(of: url, "\(wait)") { $0.wait == wait }
         let observation = try await test.cancel(task, of: url)
         #expect(observation.timings[.tls] == nil && observation.phaseSum == observation.elapsed)
