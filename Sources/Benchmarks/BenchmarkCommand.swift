@@ -84,7 +84,7 @@ enum AllBenchmarks {
     .expositionText1000,
     .expositionTextInstructions,
     .expositionScaling,
-    .scrapeActive, .activeBytes,
+    .scrapeActive, .activeBytes, .reports3000, .reports10000, .reports20000, .reportsScrape,
     .pageHistorySample,
     .tapsLast, .tapsLastMedian, .tapsLastProcessor, .tapsResident, .tapsLeft,
     .logEncode,

@@ -10,6 +10,8 @@ package struct ActiveRequestTable: Sendable {
     /// `nil` once the request has left: such an entry is removed later, with others.
     weak var record: RequestRecord?
     let start: Instant
+    /// The low half of its trace's id, 0 without one: most others are told apart without a look at them.
+    let trace: UInt64
     /// Where the begin was counted; `nil` of an unstarted request.
     var series: RequestSeries?
 
@@ -39,12 +41,16 @@ package struct ActiveRequestTable: Sendable {
 
   var isEmpty: Bool { entries.isEmpty }
 
-  mutating func begin(_ record: RequestRecord, at start: Instant, in series: RequestSeries) {
-    insert(Entry(record: record, start: start, series: series))
+  mutating func begin(
+    _ record: RequestRecord, at start: Instant, in series: RequestSeries, trace: TraceContext? = nil
+  ) {
+    insert(Entry(record: record, start: start, trace: trace?.traceBits.low ?? 0, series: series))
   }
 
   /// Adds a request that URLSession has taken and not started.
-  mutating func add(_ record: RequestRecord, at now: Instant) { insert(Entry(record: record, start: now)) }
+  mutating func add(_ record: RequestRecord, at now: Instant) {
+    insert(Entry(record: record, start: now, trace: 0))
+  }
 
   private mutating func insert(_ entry: Entry) {
     // Unstarted requests that are released do not say so.
@@ -143,6 +149,17 @@ package struct ActiveRequestTable: Sendable {
 
   /// Those that have not been started.
   var unstarted: [Request] { entries.filter { $0.series == nil }.compactMap(\.request) }
+
+  /// Those that have begun in one of these traces, and a few of others.
+  func list(inTraces traces: [TraceContext]) -> [Request] {
+    // By the last bits of their random ids. A report walks through all requests: a set takes ten times as
+    // long, and to copy an entry, with its weak reference, as long again.
+    func place(_ low: UInt64) -> Int { Int(low & 4_095) }
+    var isWanted = [Bool](repeating: false, count: 4_096)
+    for trace in traces { isWanted[place(trace.traceBits.low)] = true }
+    let found = entries.indices.filter { entries[$0].trace != 0 && isWanted[place(entries[$0].trace)] }
+    return found.compactMap { entries[$0].request }
+  }
 
   /// Calls for each request that has begun.
   func forEachActive(_ body: (RequestSeries, Instant) -> Void) {

@@ -6,6 +6,8 @@ final class WaitReporter: Sendable {
   private let consumers: [any RequestConsumer]
   private let lookTime: Duration
   private let unfinished = Atomic(0)
+  /// The process ends, or the tap has been shut down: no request is reported any more.
+  private let isOver = Atomic(false)
   private let probe = Mutex<QueueProbe?>(nil)
 
   /// The most requests that are reported as unfinished, each by itself.
@@ -14,8 +16,6 @@ final class WaitReporter: Sendable {
   private static let lookLimit = 1_000
   /// The most waiting requests that one report refreshes.
   private static let reportLimit = 100
-  /// The most active requests among which those are looked for that served ones wait for, the youngest.
-  private static let madeLimit = 10_000
 
   /// - Parameter lookTime: How long a question waits for the queue on which requests are looked at.
   init(
@@ -64,10 +64,10 @@ final class WaitReporter: Sendable {
 
   /// The requests that the app makes for those that it has not responded to.
   private func made(for served: [RequestSnapshot], at now: Instant) -> MadeRequests {
-    let served = served.filter { $0.wait == .handler }
-    guard !served.isEmpty, let metrics = metrics.first else { return MadeRequests() }
-    let active = metrics.withLock { $0.active.list(since: now) }
-    return MadeRequests(for: served, among: active.suffix(Self.madeLimit), at: now)
+    let traces = served.filter { $0.wait == .handler }.compactMap(\.request.traceContext)
+    guard !traces.isEmpty, let metrics = metrics.first else { return MadeRequests() }
+    let active = metrics.withLock { $0.active.list(inTraces: traces) }
+    return MadeRequests(among: active, at: now)
   }
 
   /// Waits for Foundation's queue, 0.1 s at most.
@@ -97,6 +97,7 @@ final class WaitReporter: Sendable {
   /// - Parameter isUsed: Whether requests have begun or ended since the last call.
   /// - Returns: When the next one is due.
   func reportWaits(isUsed: Bool, at now: Instant) -> Instant {
+    if isOver.load(ordering: .relaxed) { return .never }
     var (earliest, isUsed) = (Instant.never, isUsed)
     for metrics in metrics {
       let reports = metrics.withLock { $0.active.takeReports(at: now) }
@@ -142,6 +143,7 @@ final class WaitReporter: Sendable {
   /// Reports the active requests as the process ends, each once. Those that end from now on have had their
   /// line.
   func reportUnfinished() {
+    isOver.store(true, ordering: .relaxed)
     let now = Instant.now
     let requests = active.compactMap { $0.record.unfinished(since: $0.start, at: now) }
     if requests.isEmpty { return }
@@ -177,27 +179,27 @@ private final class Looks: Sendable {
 /// The active requests that the app makes in the traces of those that it serves.
 private struct MadeRequests {
   private var records: [RequestRecord] = []
-  private var snapshots: [String: [RequestSnapshot]] = [:]
+  /// By the low half of their trace's id.
+  private var snapshots: [UInt64: [RequestSnapshot]] = [:]
 
   init() {}
 
-  init(
-    for served: [RequestSnapshot], among active: some Sequence<ActiveRequestTable.Request>, at now: Instant
-  ) {
-    let traces = Set(served.compactMap { $0.request.traceContext?.traceID })
+  /// - Parameter active: These, and perhaps others.
+  init(among active: [ActiveRequestTable.Request], at now: Instant) {
     for (record, start) in active {
-      guard let trace = record.description.traceContext?.traceID, traces.contains(trace),
-        let snapshot = record.snapshot(since: start, at: now)
+      guard let snapshot = record.snapshot(since: start, at: now), let trace = snapshot.request.traceContext
       else { continue }
       records.append(record)
-      snapshots[trace, default: []].append(snapshot)
+      snapshots[trace.traceBits.low, default: []].append(snapshot)
     }
   }
 
   /// Those that have begun while this one was served.
   subscript(served: RequestSnapshot) -> [RequestSnapshot] {
-    guard served.wait == .handler, let trace = served.request.traceContext?.traceID else { return [] }
-    return (snapshots[trace] ?? []).filter { $0.begin >= served.begin }
+    guard served.wait == .handler, let trace = served.request.traceContext?.traceBits,
+      let made = snapshots[trace.low]
+    else { return [] }
+    return made.filter { $0.begin >= served.begin && $0.request.traceContext?.traceBits.high == trace.high }
   }
 
   func look() { for record in records { record.look {} } }

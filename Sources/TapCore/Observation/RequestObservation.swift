@@ -79,10 +79,15 @@ public struct RequestObservation: Sendable, Equatable {
 extension RequestObservation {
   package var outcome: RequestOutcome {
     switch end {
-    case .response: statusCode.map(request.direction.isError) == true ? .httpError : .ok
+    case .response: isErrorResponse ? .httpError : .ok
     case .failure: .error
     case .cancelled: .cancelled
     }
+  }
+
+  private var isErrorResponse: Bool {
+    guard let statusCode else { return false }
+    return request.direction.isError(statusCode)
   }
 
   /// The status code of the response, also of one that was cut short by a failure or a cancel. `nil` if no
@@ -93,7 +98,7 @@ extension RequestObservation {
   /// `error.type`).
   public var errorType: String? {
     switch end {
-    case .response: statusCode.flatMap { request.direction.isError($0) ? String($0) : nil }
+    case .response: isErrorResponse ? statusCode.map { String($0) } : nil
     case .failure(let type, _): type.rawValue
     case .cancelled: nil
     }

@@ -33,6 +33,7 @@ final class RequestColumn: Sendable {
 
   let column: SeriesColumn
   let layout: BucketLayout?
+  let isHistogram: Bool
   let atBegin: Double
   let atEnd: Value
   /// The value of a series before anything is known: 0 for a count.
@@ -48,6 +49,7 @@ final class RequestColumn: Sendable {
   ) {
     column = SeriesColumn(descriptor: descriptor)
     (self.layout, self.atBegin, self.atEnd, self.initialNumber) = (layout, atBegin, atEnd, initialNumber)
+    isHistogram = layout != nil
     isGauge = descriptor.type == .gauge
     self.isAge = isAge
   }

@@ -81,7 +81,8 @@ public final class RequestRecorder: Sendable {
       // In order, and each is released while it is in the processor's cache.
       batch.reverse()
       while let request = batch.popLast() { request.deliver() }
-      turn.next = min(turn.next, reporter.reportWaits(isUsed: !isEmpty, at: now))
+      // Those that come to their limit within a tick are reported together.
+      turn.next = min(turn.next, reporter.reportWaits(isUsed: !isEmpty, at: now).nextTick)
       // An empty batch wakes no thread of a consumer.
       if !isEmpty { for consumer in consumers { consumer.batchEnded() } }
     }
@@ -196,6 +197,7 @@ public final class RequestRecorder: Sendable {
     reporter.reportUnfinished()
     // What ended before its report.
     drain()
+    queue.endThread()
   }
 
   /// Gives no trace to what the app sends from now on: its tracer makes no spans, and its rate samples none.

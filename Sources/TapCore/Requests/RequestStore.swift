@@ -76,7 +76,7 @@ package struct RequestStore: Sendable {
     _ request: borrowing RequestDescription, at start: Instant, of record: RequestRecord
   ) -> RequestSeries {
     let series = begin(request)
-    active.begin(record, at: start, in: series)
+    active.begin(record, at: start, in: series, trace: request.traceContext)
     return series
   }
 

@@ -123,8 +123,8 @@ struct RequestRow: SeriesRow {
       column.column.dropped.increment()
       return false
     }
-    if let layout = column.layout {
-      if cells[index].histogram == nil { cells[index].histogram = ValueHistogram(layout) }
+    if column.isHistogram {
+      if cells[index].histogram == nil { cells[index].histogram = column.layout.map { ValueHistogram($0) } }
       cells[index].histogram?.record(value)
     } else {
       cells[index].number = (cells[index].number ?? 0) + value

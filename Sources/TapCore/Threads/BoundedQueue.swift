@@ -150,6 +150,9 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
 
   package func flushAtExit(within limit: Duration) { flush(until: .now.advanced(by: limit)) }
 
+  /// Says that hardly any elements will come, and nothing is due: the thread ends now, and after each batch.
+  package func endThread() { worker.end() }
+
   /// Takes no more elements. A later flush also waits for the last turn.
   package func close() {
     let isFirst = state.withLock { state in

@@ -39,9 +39,13 @@ package final class Worker: Sendable {
   /// The system refused a thread: the next call of ``run(_:by:)`` tries again.
   var lacksThread: Bool { isWithoutThread.load(ordering: .relaxed) }
 
-  /// Says that no work will come: the thread ends once nothing is due.
+  /// Says that no work will come, and that the job knows: it runs once more if it was to run later, and the
+  /// thread ends once nothing is due.
   package func end() {
-    state.withLock { $0.idleTime = .zero }
+    state.withLock { state in
+      state.idleTime = .zero
+      if state.due < .never { state.due = .now }
+    }
     work.signal()
   }
 
@@ -110,5 +114,8 @@ package final class Worker: Sendable {
 
 extension Instant {
   /// The next moment at which all workers of the process do what can wait.
-  package static var nextTick: Instant { .now.next(multipleOf: Worker.interval) }
+  package static var nextTick: Instant { now.nextTick }
+
+  /// The first such moment after this one; ``never`` stays.
+  var nextTick: Instant { next(multipleOf: Worker.interval) }
 }

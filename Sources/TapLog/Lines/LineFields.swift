@@ -25,6 +25,7 @@ struct LineFields: Sendable {
     for field in shared where fields[field.key] == nil {
       line.part { $0.append(field.text) }
     }
+    if fields.isEmpty { return }
     var count = 0
     for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
       // A key is not cut, because two that are cut might be one.

@@ -17,7 +17,7 @@ extension LineWriter {
   mutating func integer(_ value: UInt64) {
     var (count, rest) = (1, value / 10)
     while rest > 0 { (count, rest) = (count + 1, rest / 10) }
-    digits(value, count: count)
+    reserve(count) { Self.write(value, count: count, to: $0) }
   }
 
   /// The shortest number that reads back as the same value (SE-0233's description). What JSON has no number
@@ -42,8 +42,10 @@ extension LineWriter {
     guard fraction > 0 else { return }
     var count = 9
     while fraction.isMultiple(of: 10) { (fraction, count) = (fraction / 10, count - 1) }
-    append(".")
-    digits(fraction, count: count)
+    reserve(1 + count) { memory in
+      memory[0] = UInt8(ascii: ".")
+      Self.write(fraction, count: count, to: memory + 1)
+    }
   }
 
   /// A point in time by RFC 3339, in UTC and to the microsecond, always 27 characters:
@@ -53,27 +55,29 @@ extension LineWriter {
     let (seconds, nanoseconds) = time.nanosecondsSinceEpoch.flooredQuotientAndRemainder(by: 1_000_000_000)
     let (days, second) = seconds.flooredQuotientAndRemainder(by: 86_400)
     let date = CalendarDay.date(daysSinceEpoch: days)
-    func part(_ value: Int64, _ count: Int, _ separator: StaticString) {
-      digits(UInt64(truncatingIfNeeded: value), count: count)
-      append(separator)
+    reserve(27) { memory in
+      var next = memory
+      func part(_ value: Int64, _ count: Int, _ separator: Unicode.Scalar) {
+        Self.write(UInt64(truncatingIfNeeded: value), count: count, to: next)
+        next[count] = UInt8(ascii: separator)
+        next += count + 1
+      }
+      part(date / 10_000, 4, "-")
+      part(date / 100 % 100, 2, "-")
+      part(date % 100, 2, "T")
+      part(second / 3_600, 2, ":")
+      part(second / 60 % 60, 2, ":")
+      part(second % 60, 2, ".")
+      part(nanoseconds / 1_000, 6, "Z")
     }
-    part(date / 10_000, 4, "-")
-    part(date / 100 % 100, 2, "-")
-    part(date % 100, 2, "T")
-    part(second / 3_600, 2, ":")
-    part(second / 60 % 60, 2, ":")
-    part(second % 60, 2, ".")
-    part(nanoseconds / 1_000, 6, "Z")
   }
 
   /// The last decimal digits of a number, with zeros in front.
-  private mutating func digits(_ value: UInt64, count: Int) {
-    var value = value
-    reserve(count) { memory in
-      for index in (0..<count).reversed() {
-        memory[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value % 10)
-        value /= 10
-      }
+  private static func write(_ value: UInt64, count: Int, to target: UnsafeMutablePointer<UInt8>) {
+    var rest = value
+    for index in (0..<count).reversed() {
+      target[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+      rest /= 10
     }
   }
 }
@@ -84,8 +88,11 @@ extension LineWriter {
   /// A string in quotes, cut at `limit` bytes.
   mutating func string(_ text: String, limit: Int) {
     append("\"")
-    var text = text
-    _ = text.withUTF8 { content($0, limit: limit) }
+    // `withUTF8` needs a copy. Every string is contiguous where there is no Objective-C.
+    if text.utf8.withContiguousStorageIfAvailable({ _ = content($0, limit: limit) }) == nil {
+      var copy = text
+      copy.withUTF8 { _ = content($0, limit: limit) }
+    }
     append("\"")
   }
 

@@ -58,17 +58,6 @@ struct LineWriter {
     }
   }
 
-  /// Goes on in memory of its own with what is written, and is not written a second time: the app's rule may
-  /// count what it is asked.
-  @inline(never)
-  private mutating func move() {
-    let (memory, count) = (UnsafeMutablePointer<UInt8>.allocate(capacity: LineLimits.line), count)
-    memory.initialize(from: start, count: count)
-    (start, next, mayMove) = (memory, memory + count, false)
-    limit = memory + LineLimits.line - Self.tailLength
-    end = limit
-  }
-
   /// The bytes that are written.
   var count: Int { next - start }
 
@@ -97,13 +86,25 @@ struct LineWriter {
   /// Has a piece written that has so many bytes, if they fit.
   @inline(__always)
   mutating func reserve(_ count: Int, _ write: (UnsafeMutablePointer<UInt8>) -> Void) {
-    if count > end - next, mayMove { move() }
-    if count > end - next {
-      (end, isClosed) = (next, true)
-    } else {
-      write(next)
-      next += count
+    guard count <= end - next || makeRoom(for: count) else { return }
+    write(next)
+    next += count
+  }
+
+  /// Moves the line to memory of its own with what is written, once; closes it if that is not enough. It is
+  /// not written a second time: the app's rule may count what it is asked.
+  @inline(never)
+  private mutating func makeRoom(for piece: Int) -> Bool {
+    if mayMove {
+      let (memory, count) = (UnsafeMutablePointer<UInt8>.allocate(capacity: LineLimits.line), count)
+      memory.initialize(from: start, count: count)
+      (start, next, mayMove) = (memory, memory + count, false)
+      limit = memory + LineLimits.line - Self.tailLength
+      end = limit
     }
+    if piece <= end - next { return true }
+    (end, isClosed) = (next, true)
+    return false
   }
 
   @inline(__always)

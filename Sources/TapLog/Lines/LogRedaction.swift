@@ -79,13 +79,6 @@ struct RequestRedactor: Sendable {
     shown(request.direction == .inbound ? "http.route" : "url.template", request.urlTemplate)
   }
 
-  /// The method, where it is none of the known ones.
-  @inline(__always)
-  func originalMethod(of request: borrowing RequestDescription) -> String? {
-    if request.methodLabel == request.method { return nil }
-    return shown("http.request.method_original", request.method)
-  }
-
   /// Fields of the app's.
   @inline(__always)
   func shown(_ fields: [String: FieldValue]) -> [String: FieldValue] {
@@ -103,6 +96,8 @@ struct RequestRedactor: Sendable {
     request.serverAddress = shown("server.address", request.serverAddress)
     request.clientAddress = shown("client.address", request.clientAddress)
     let label = request.methodLabel
-    if label != request.method { request.method = originalMethod(of: request) ?? label }
+    if label != request.method {
+      request.method = shown("http.request.method_original", request.method) ?? label
+    }
   }
 }

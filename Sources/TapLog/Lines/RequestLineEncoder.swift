@@ -100,9 +100,11 @@ struct RequestLineEncoder: Sendable {
   /// conventions, `http.request.method_original`).
   @inline(__always)
   private func method(of request: borrowing RequestDescription, to line: inout LineWriter) {
-    line.member("http.request.method", request.methodLabel, limit: LineLimits.method)
-    line.member(
-      "http.request.method_original", redactor.originalMethod(of: request), limit: LineLimits.method)
+    let label = request.methodLabel
+    line.member("http.request.method", label, limit: LineLimits.method)
+    if label == request.method { return }
+    let key: StaticString = "http.request.method_original"
+    line.member(key, redactor.shown(key, request.method), limit: LineLimits.method)
   }
 
   /// A part that is one text, if there is one to be shown.

@@ -68,14 +68,16 @@ struct WorkerTests {
     for _ in 0..<2 { try await job.turns.next("a turn") }
   }
 
-  @Test(arguments: [(1, false), (3_600_000, true)])
+  /// - Parameter later: The job was to run an hour later.
+  @Test(arguments: [(1, false, false), (3_600_000, true, false), (3_600_000, true, true)])
   func `a thread ends when it has been idle, and at once if no work will come`(
-    idleTime: Int, ends: Bool
+    idleTime: Int, ends: Bool, later: Bool
   ) async throws {
     struct Reference { weak var worker: Worker? }
     func makeWorker() async throws -> Reference {
       let worker = Worker(idleTime: .milliseconds(idleTime))
-      try worker.run(Job(in: turns))
+      let results = later ? [Instant.now.advanced(by: .seconds(3_600))] : []
+      try worker.run(Job(in: turns, returning: results))
       try await turns.next("a turn")
       if ends { worker.end() }
       return Reference(worker: worker)
