@@ -151,12 +151,12 @@ package struct ActiveRequestTable: Sendable {
   var unstarted: [Request] { entries.filter { $0.series == nil }.compactMap(\.request) }
 
   /// Those that have begun in one of these traces, and a few of others.
-  func list(inTraces traces: [TraceContext]) -> [Request] {
+  func list(inTraces traces: Set<TraceContext.TraceBits>) -> [Request] {
     // By the last bits of their random ids. A report walks through all requests: a set takes ten times as
     // long, and to copy an entry, with its weak reference, as long again.
     func place(_ low: UInt64) -> Int { Int(low & 4_095) }
     var isWanted = [Bool](repeating: false, count: 4_096)
-    for trace in traces { isWanted[place(trace.traceBits.low)] = true }
+    for trace in traces { isWanted[place(trace.low)] = true }
     let found = entries.indices.filter { entries[$0].trace != 0 && isWanted[place(entries[$0].trace)] }
     return found.compactMap { entries[$0].request }
   }

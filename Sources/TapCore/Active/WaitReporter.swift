@@ -64,10 +64,11 @@ final class WaitReporter: Sendable {
 
   /// The requests that the app makes for those that it has not responded to.
   private func made(for served: [RequestSnapshot], at now: Instant) -> MadeRequests {
-    let traces = served.filter { $0.wait == .handler }.compactMap(\.request.traceContext)
+    let traces = Set(
+      served.lazy.filter { $0.wait == .handler }.compactMap(\.request.traceContext?.traceBits))
     guard !traces.isEmpty, let metrics = metrics.first else { return MadeRequests() }
     let active = metrics.withLock { $0.active.list(inTraces: traces) }
-    return MadeRequests(among: active, at: now)
+    return MadeRequests(in: traces, among: active, at: now)
   }
 
   /// Waits for Foundation's queue, 0.1 s at most.
@@ -179,27 +180,26 @@ private final class Looks: Sendable {
 /// The active requests that the app makes in the traces of those that it serves.
 private struct MadeRequests {
   private var records: [RequestRecord] = []
-  /// By the low half of their trace's id.
-  private var snapshots: [UInt64: [RequestSnapshot]] = [:]
+  private var snapshots: [TraceContext.TraceBits: [RequestSnapshot]] = [:]
 
   init() {}
 
-  /// - Parameter active: These, and perhaps others.
-  init(among active: [ActiveRequestTable.Request], at now: Instant) {
+  init(
+    in traces: Set<TraceContext.TraceBits>, among active: [ActiveRequestTable.Request], at now: Instant
+  ) {
     for (record, start) in active {
-      guard let snapshot = record.snapshot(since: start, at: now), let trace = snapshot.request.traceContext
+      guard let snapshot = record.snapshot(since: start, at: now),
+        let trace = snapshot.request.traceContext?.traceBits, traces.contains(trace)
       else { continue }
       records.append(record)
-      snapshots[trace.traceBits.low, default: []].append(snapshot)
+      snapshots[trace, default: []].append(snapshot)
     }
   }
 
   /// Those that have begun while this one was served.
   subscript(served: RequestSnapshot) -> [RequestSnapshot] {
-    guard served.wait == .handler, let trace = served.request.traceContext?.traceBits,
-      let made = snapshots[trace.low]
-    else { return [] }
-    return made.filter { $0.begin >= served.begin && $0.request.traceContext?.traceBits.high == trace.high }
+    guard served.wait == .handler, let trace = served.request.traceContext?.traceBits else { return [] }
+    return (snapshots[trace] ?? []).filter { $0.begin >= served.begin }
   }
 
   func look() { for record in records { record.look {} } }

@@ -18,7 +18,12 @@ public struct TraceContext: Sendable, Equatable {
   public var isSampled: Bool { flags & Self.sampled != 0 }
   private static var sampled: UInt8 { 1 }
 
-  package var traceBits: (high: UInt64, low: UInt64) { (high, low) }
+  /// The trace id as two numbers.
+  package struct TraceBits: Hashable, Sendable {
+    package let high, low: UInt64
+  }
+
+  package var traceBits: TraceBits { TraceBits(high: high, low: low) }
 
   /// 32 lowercase hexadecimal digits, not all zero.
   public var traceID: String { HexadecimalDigits.text(of: high) + HexadecimalDigits.text(of: low) }
@@ -55,14 +60,14 @@ public struct TraceContext: Sendable, Equatable {
       high | low != 0, let span = HexadecimalDigits.number(bytes[36..<52]), span != 0,
       let flags = HexadecimalDigits.number(bytes[53..<55])
     else { return nil }
-    return TraceContext((high, low), span: span, flags: UInt8(flags & 3))
+    return TraceContext(TraceBits(high: high, low: low), span: span, flags: UInt8(flags & 3))
   }
 
   private init(
-    _ trace: (high: UInt64, low: UInt64), span: UInt64, flags: UInt8, tracestate: String? = nil,
+    _ trace: TraceBits, span: UInt64, flags: UInt8, tracestate: String? = nil,
     of object: (any AnyObject & Sendable)? = nil
   ) {
-    (high, low) = trace
+    (high, low) = (trace.high, trace.low)
     (spanBits, self.flags) = (span, flags)
     (self.tracestate, self.span) = (tracestate, object)
   }
@@ -169,10 +174,10 @@ extension TraceContext {
 /// mixed (``SplitMix64``) with three seeds that the system gives once: no number comes twice in a process.
 enum TraceIdentifiers {
   /// A trace id, not all zero, and a span id, not zero.
-  static func next() -> (trace: (high: UInt64, low: UInt64), span: UInt64) {
+  static func next() -> (trace: TraceContext.TraceBits, span: UInt64) {
     let number = count.wrappingAdd(SplitMix64.step, ordering: .relaxed).newValue
     return (
-      (SplitMix64.mix(number &+ seeds.high), max(1, SplitMix64.mix(number &+ seeds.low))),
+      .init(high: SplitMix64.mix(number &+ seeds.high), low: max(1, SplitMix64.mix(number &+ seeds.low))),
       max(1, SplitMix64.mix(number &+ seeds.span))
     )
   }
