@@ -4,6 +4,7 @@ the first and the last cache, and system calls (clocks among them, which are non
 
     account served BENCHMARKS [--runs 5]    a request that the app serves, with its line
     account made BENCHMARKS [--runs 5]      a request of a URLSession, beyond one without the tap
+        --most INSTRUCTIONS ALLOCATIONS     fails if the sum of the package's own steps is more
 
 BENCHMARKS is the program session-tap-benchmarks, built for release. A cost belongs to the innermost function of the package on
 the stack, with what the runtime and libc do for it, and to the innermost step. `elsewhere` is what other libraries spend, beyond
@@ -17,6 +18,7 @@ import pathlib
 import re
 import statistics
 import subprocess
+import sys
 import tempfile
 
 VALGRIND = ["valgrind", "--tool=callgrind", "--cache-sim=yes", "--collect-systime=yes", "--separate-callers=24", "--dump-line=no",
@@ -32,7 +34,11 @@ CALLS = dict.fromkeys(["malloc", "calloc", "realloc", "posix_memalign", "aligned
 OWN = re.compile(r"\$s(S[a-z])?\d+(Tap[A-Z]|SessionTap)")
 RUNTIME = re.compile(r"\$s(s|S|14_Concurrency|15Synchronization|I|W|[a-z]|_)|(?!\$s|_?CF|_?curl_|Curl_|c_nio|CNIO)")
 #: The functions that a step begins with.
-STEPS = {"InboundRequests.begin": "begin", "RequestRecord.begin": "begin", "ActiveRequest.end": "end", "RequestRecord.end": "end",
+STEPS = {"static MetricsURLProtocol.canInit": "canInit", "MetricsURLProtocol.__allocating_init": "init(task:)",
+         "MetricsURLProtocol.init": "init(task:)", "MetricsURLProtocol.startLoading": "startLoading",
+         "ClientRelay.urlProtocol": "relay", "ClientRelay.urlProtocolDidFinishLoading": "end", "ClientRelay.end": "end",
+         "MetricsURLProtocol.__deallocating_deinit": "deinit", "RequestRecord.__deallocating_deinit": "deinit",
+         "InboundRequests.begin": "begin", "RequestRecord.begin": "begin", "ActiveRequest.end": "end", "RequestRecord.end": "end",
          "ActiveRequest.__deallocating_deinit": "end", "RequestRecorder.add": "queue", "RequestRecord.deliver": "drain",
          "RequestRecorder.queue": "drain", "RequestLog.requestEnded": "line", "LogWriter.write": "write"}
 MODULES = {"14TapHummingbird": "adapter", "13TapURLSession": "session"}
@@ -61,8 +67,9 @@ class Profile:
         function = next((frame for frame in stack if OWN.match(frame) or not RUNTIME.match(frame)), "")
         if not OWN.match(function):
             return ("elsewhere", "")
-        steps = (STEPS.get(self.names[frame]) or MODULES.get(frame[2:18]) or MODULES.get(frame[2:17]) for frame in stack)
-        return (next(filter(None, steps), "other"), self.names[function])
+        steps = [STEPS.get(self.names[frame]) for frame in stack]
+        modules = [MODULES.get(frame[2:18]) or MODULES.get(frame[2:17]) for frame in stack]
+        return (next(filter(None, steps + modules), "other"), self.names[function])
 
     def costs(self):
         """By step and function."""
@@ -130,7 +137,10 @@ def show(runs):
         for (_, function), figures in sorted(places.items(), key=lambda item: -item[1][0]):
             if (step, function) in places and places[step, function] is figures and function and figures[0] > whole[0] / 200:
                 line(f"  {function}", figures)
+    own = medians(lambda place: place[0] != "elsewhere")
+    line("sum of its own", own)
     line("sum", whole)
+    return own
 
 
 def main():
@@ -138,13 +148,17 @@ def main():
     arguments.add_argument("which", choices=["served", "made"])
     arguments.add_argument("program", type=pathlib.Path)
     arguments.add_argument("--runs", type=int, default=5)
+    arguments.add_argument("--most", type=float, nargs=2, metavar=("INSTRUCTIONS", "ALLOCATIONS"))
     options = arguments.parse_args()
     if options.which == "served":
         # More than wait in the queue at once, so that memory is used again.
-        show([loop(options.program, "servedRequests", (3_000, 8_000)) for _ in range(options.runs)])
+        own = show([loop(options.program, "servedRequests", (3_000, 8_000)) for _ in range(options.runs)])
     else:
-        show([difference(*(loop(options.program, name, (100, 400)) for name in ("tappedRequests", "stockRequests")))
-              for _ in range(options.runs)])
+        own = show([difference(*(loop(options.program, name, (100, 400)) for name in ("tappedRequests", "stockRequests")))
+                    for _ in range(options.runs)])
+    if options.most and (own[0] > options.most[0] or own[1] > options.most[1]):
+        sys.exit(f"a request has {own[0]:,.0f} instructions and {own[1]:.1f} allocations of the package's own: at most "
+                 f"{options.most[0]:,.0f} and {options.most[1]:.1f} are its budget")
 
 
 if __name__ == "__main__":
