@@ -380,11 +380,15 @@ import TestSupport
             line: { ...line, duration_s: 9, trace_id: line.id.at(-1) } }));
           const said = waits.lines.map(isMoving), hanging = waits.lines.filter(line => !isMoving(line));
           const sentence = waitingSentence(hanging).replace(/since .*?\\./, "since then.");
+          waits.lines.reverse();
+          waiting();
+          const rows = [...$("waits").rows].map(row => row.cells[0].textContent);
           waits.lines = [];
-          return `${said.join()} ${sentence}`;
+          waiting();
+          return `${said.join()} ${sentence} ${rows.join()}`;
         })()
         """,
-        "true,true,false,false,true,true,false,true,true,true 2 requests have waited over 5 s: to no route for the response, since then. 1 served request waits because of them."
+        "true,true,false,false,true,true,false,true,true,true 2 requests have waited over 5 s: to no route for the response, since then. 1 served request waits because of them. waits for the rest of the response,waits for the response,waits for a request that the app makes"
       ),
       // An estimate is never above the slowest request by more than its bucket's width, and never below the
       // bucket.
