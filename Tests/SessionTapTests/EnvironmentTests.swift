@@ -106,6 +106,10 @@ import TestSupport
       let text = Self.text(Tap.Configuration(environment: environment), environment)
       expectEqual(text, sides.count > 1 ? sides[1] : "", "\(row)")
     }
+    // It is said once, though the configuration has another value in its place.
+    var keep = Tap.Configuration(environment: ["SESSION_TAP_LOG_ROTATION_KEEP": "5"])
+    keep.warnOfIgnoredVariables()
+    #expect(keep.warnings.count == 1)
     // What is set to nothing counts as not set.
     let empty = EnvironmentVariable.all.map { ($0.name, "") }
     for environment in [[:], Dictionary(uniqueKeysWithValues: empty)] {

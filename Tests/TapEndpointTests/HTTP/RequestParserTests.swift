@@ -97,7 +97,8 @@ import Testing
   /// Section 3.2, and RFC 3986.
   private static let targets = [
     "OPTIONS *x", "GET x", "GET *", "GET ftp://a/", "GET http:///x", "GET http://u@a/", "GET http://a:99999/",
-    "GET /#x", "GET /?#x", "GET /%4", "GET /%gg", "GET /?%", "GET /%00", "GET /\u{0}", "GET /\"x", "GET /ä",
+    "GET /#x", "GET /?#x", "GET /%4", "GET /%gg", "GET /?%", "GET /%00", "GET /%41\"", "GET /\u{0}",
+    "GET /\"x", "GET /ä",
     "GET /\u{7f}", "GET /a\\b", "CONNECT a", "CONNECT a:80", "GET a:80", "GET http://[evil.com]/",
   ].map { $0 + " HTTP/1.1\r\nHost: a\r\n\r\n" }
 

@@ -174,13 +174,13 @@ import TestSupport
       ($0.answerTimeout, $0.idleTimeout) = (.seconds(3_600), .seconds(3_600))
     }
     try await withEndpoint(routes: [stuck], limits: change) { port in
-      let clients = try ["3600", "0.4", "0.06"].map { timeout in
+      let clients = try (Array(repeating: "3600", count: 4) + ["0.4", "0.06"]).map { timeout in
         let client = try RawClient(port: port)
         let field = "X-Prometheus-Scrape-Timeout-Seconds: \(timeout)"
         client.send("GET /stuck HTTP/1.1\r\nHost: localhost\r\n\(field)\r\n\r\n")
         return client
       }
-      for client in clients.dropFirst() {
+      for client in clients.suffix(2) {
         let answer = await client.receive(until: "too long\n")
         #expect(answer.hasSuffix("503 Service Unavailable: the answer took too long\n"))
       }
