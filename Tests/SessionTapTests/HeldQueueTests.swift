@@ -197,6 +197,8 @@ import TestSupport
     // As long as Dispatch makes a thread for another block, each question has its answer.
     while heldSeconds() < HeldQueue.limit.seconds { poll(nil, 0, 10) }
     Thread.detachNewThread { session.dataTask(with: origin.url()).resume() }
+    // A queue in use is reported. That request may not have come to the tap.
+    tap.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
     while tap.requestLog?.recentText.contains("session_tap.queue.held") == false { poll(nil, 0, 10) }
     let isSaid = tap.requestLog?.recentText.contains("Dispatch has no thread left") == true
     for _ in queues { release.signal() }
