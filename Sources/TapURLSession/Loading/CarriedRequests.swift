@@ -76,9 +76,8 @@ package struct TaskRequest: Sendable {
   }
 }
 
-/// What is read of a task's request, once, because each of Foundation's getters makes a copy. A class, so
-/// that passing it on is cheap.
-package final class RequestText: Sendable {
+/// What is read of a task's request, once, because each of Foundation's getters makes a copy.
+package struct RequestText: Sendable {
   let url: String
   let method: String
   let server: URLAuthority?
