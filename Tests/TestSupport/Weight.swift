@@ -14,8 +14,10 @@ package struct Weight: TestTrait, SuiteTrait, TestScoping {
   /// A page in the browser that such tests share, which is two or three processes. It waits most of its time:
   /// for scrapes.
   package static let browser = Weight(count: 4)
-  /// Another program, such as Prometheus or a process of this package.
-  package static let program = Weight(count: 4)
+  /// A Prometheus, which waits most of its time: for scrapes.
+  package static let prometheus = Weight(count: 4)
+  /// Another program, such as a judge or a process of this package.
+  package static let program = Weight(count: 6)
   /// A processor, for seconds.
   package static let processor = Weight(count: 1)
   /// The one queue on which Foundation drives all sessions of the process.

@@ -2,7 +2,7 @@ import TestSupport
 
 @testable import TapCore
 
-@Suite(.needs(.program), .enabled(if: Tool.isUsable("prometheus"), "prometheus is not installed"))
+@Suite(.needs(.prometheus), .enabled(if: Tool.isUsable("prometheus"), "prometheus is not installed"))
 struct PrometheusTests {
   /// The quantile that Prometheus computes from native buckets is within one bucket's width of the true one.
   @Test func `ingests native histograms`() async throws {
