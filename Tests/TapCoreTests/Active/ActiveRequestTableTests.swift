@@ -92,7 +92,9 @@ struct ActiveRequestTableTests {
         for _ in 0..<Extent.of(2, extensive: 10) { use(2_500, begin: begin, releases: releases) }
         #expect(before > 0 && MemoryInUse.bytes < before + 1_000_000)
       }
-      let growth = try MemoryInUse.growth(of: Extent.of(1_000, extensive: 10_000)) { _ = recorder.activeRequests() }
+      let growth = try MemoryInUse.growth(of: Extent.of(1_000, extensive: 10_000)) {
+        _ = recorder.activeRequests()
+      }
       #expect(growth < 300_000)
     }
   }
