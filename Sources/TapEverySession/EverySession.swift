@@ -16,8 +16,13 @@ extension Tap {
   /// Observes every session that any code of the process makes from now on, and `URLSession.shared` from its
   /// first use on.
   ///
-  ///     let tap = try Tap.start()
-  ///     tap.observeEverySession(client: "app")
+  /// ```swift
+  /// import SessionTap
+  /// import TapEverySession
+  ///
+  /// let tap = try Tap.start()
+  /// tap.observeEverySession(client: "app")
+  /// ```
   ///
   /// Call it before the app or a library makes a session. Sessions of
   /// ``/SessionTap/Tap/session(client:configuration:delegate:delegateQueue:)`` keep their own client name,

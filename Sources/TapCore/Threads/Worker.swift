@@ -19,6 +19,8 @@ package final class Worker: Sendable {
     var hasThread = false
     /// The thread ends after so long without work. The next run starts another.
     var idleTime: Duration
+    /// ``Worker/end()`` was called since the job began to run: its answer may be from before.
+    var asksAgain = false
     /// The starts that the system has refused since the last thread, and when it refused the last one.
     var refusals = 0
     var lastRefusal = Instant.never
@@ -43,7 +45,7 @@ package final class Worker: Sendable {
   /// thread ends once nothing is due.
   package func end() {
     state.withLock { state in
-      state.idleTime = .zero
+      (state.idleTime, state.asksAgain) = (.zero, true)
       if state.due < .never { state.due = .now }
     }
     work.signal()
@@ -101,12 +103,12 @@ package final class Worker: Sendable {
 
   private func runJob() {
     let job = state.withLock { state in
-      state.due = .never
+      (state.due, state.asksAgain) = (.never, false)
       return state.job
     }
     guard let next = job?.run(at: .now) else { return }
     state.withLock { state in
-      state.due = min(state.due, next)
+      state.due = min(state.due, state.asksAgain ? .now : next)
       if state.due == .never { state.job = nil }
     }
   }

@@ -6,17 +6,23 @@ struct WorkerTests {
     private let turns: EventQueue<Void>
     private let results: Mutex<[Instant]>
     private let onRelease: Gate?
+    private let mayReturn: Gate?
 
-    init(in turns: EventQueue<Void>, returning results: [Instant] = [], onRelease: Gate? = nil) {
+    /// - Parameter mayReturn: What its turns wait for.
+    init(
+      in turns: EventQueue<Void>, returning results: [Instant] = [], onRelease: Gate? = nil,
+      when mayReturn: Gate? = nil
+    ) {
       self.turns = turns
       self.results = Mutex(results)
-      self.onRelease = onRelease
+      (self.onRelease, self.mayReturn) = (onRelease, mayReturn)
     }
 
     deinit { onRelease?.open() }
 
     func run(at now: Instant) -> Instant {
       turns.send()
+      mayReturn?.waitBlocking()
       return results.withLock { $0.isEmpty ? .never : $0.removeFirst() }
     }
   }
@@ -68,18 +74,25 @@ struct WorkerTests {
     for _ in 0..<2 { try await job.turns.next("a turn") }
   }
 
-  /// - Parameter later: The job was to run an hour later.
-  @Test(arguments: [(1, false, false), (3_600_000, true, false), (3_600_000, true, true)])
+  /// - Parameters:
+  ///   - later: The job was to run an hour later.
+  ///   - answers: When it says so: before or after the end.
+  @Test(arguments: [
+    (1, false, false, "before"), (3_600_000, true, false, "before"), (3_600_000, true, true, "before"),
+    (3_600_000, true, true, "after"),
+  ])
   func `a thread ends when it has been idle, and at once if no work will come`(
-    idleTime: Int, ends: Bool, later: Bool
+    idleTime: Int, ends: Bool, later: Bool, answers: String
   ) async throws {
     struct Reference { weak var worker: Worker? }
     func makeWorker() async throws -> Reference {
-      let worker = Worker(idleTime: .milliseconds(idleTime))
+      let (worker, mayReturn) = (Worker(idleTime: .milliseconds(idleTime)), Gate())
       let results = later ? [Instant.now.advanced(by: .seconds(3_600))] : []
-      try worker.run(Job(in: turns, returning: results))
+      if answers == "before" { mayReturn.open() }
+      try worker.run(Job(in: turns, returning: results, when: mayReturn))
       try await turns.next("a turn")
       if ends { worker.end() }
+      mayReturn.open()
       return Reference(worker: worker)
     }
     // The thread holds it.
