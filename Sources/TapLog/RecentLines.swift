@@ -48,7 +48,7 @@ package final class RecentLines: Sendable {
         line.indices.contains { line[$0] == UInt8(ascii: ",") && line[$0...].starts(with: member) }
       }
     }
-    // A copy: whoever logs waits for no search.
+    // The search works on a copy, so that no thread that logs waits for it.
     let (lines, last) = state.withLock { ($0.lines, $0.last) }
     var answer = Answer(last: last)
     var ends: [Int] = []
