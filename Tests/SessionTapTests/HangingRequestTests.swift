@@ -141,7 +141,7 @@ import TestSupport
     await tap.shutdown()
   }
 
-  @Test func `a signal while 20 requests are active`() async throws {
+  @Test(.needs(.program)) func `a signal while 20 requests are active`() async throws {
     let (folder, over) = (try TemporaryFolder(), Gate())
     let path = folder("requests.jsonl")
     let arrivals = Watched<[String: Timestamp]>([:])

@@ -3,7 +3,7 @@ import TestSupport
 
 /// The queue of all URLSessions, held in a process of its own: what the metric, the log, the list and the
 /// page say, against one who knows since when.
-@Suite struct HeldQueueTests {
+@Suite(.needs(.thread)) struct HeldQueueTests {
   private enum Holder {
     /// A protocol class of the app's that does not return.
     case protocolClass

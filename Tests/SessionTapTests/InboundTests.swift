@@ -44,7 +44,8 @@ import TestSupport
 
   /// A server that records what is sampled has no reason to record what nobody else does. In a process of its
   /// own: a trace that begins without a served request is sampled as the newest tap has it.
-  @Test func `begin a trace where there is none, which is sampled at the rate that the app sets`() async {
+  @Test(.needs(.program))
+  func `begin a trace where there is none, which is sampled at the rate that the app sets`() async {
     await #expect(processExitsWith: .success) {
       for rate in [0.0, 1] {
         let upstream = try Origin { _ in [.response()] }

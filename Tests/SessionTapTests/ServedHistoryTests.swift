@@ -25,7 +25,8 @@ import TestSupport
   }
 
   /// That is when a person wants to see it. In a process of its own, since other tests need the threads.
-  @Test func `the endpoint serves while the app blocks Swift's threads and Dispatch's others`() async {
+  @Test(.needs(.program))
+  func `the endpoint serves while the app blocks Swift's threads and Dispatch's others`() async {
     await #expect(processExitsWith: .success) {
       let tap = try Tap.start(
         .test {

@@ -89,7 +89,7 @@ import TestSupport
   }
 
   /// Requests that end while they are looked at, after they were reported, before, and not at all.
-  @Test(.serialized, arguments: [false, true], [false, true])
+  @Test(.needs(.program), .serialized, arguments: [false, true], [false, true])
   func `each request has one line, also one that ends while the tap does`(
     isExit: Bool, drains: Bool
   ) async throws {
@@ -226,7 +226,7 @@ import TestSupport
     #expect(log.statistics.droppedLines(.shutdown) == 0)
   }
 
-  @Test func `at an exit without a shutdown observers get the last calls`() async throws {
+  @Test(.needs(.program)) func `at an exit without a shutdown observers get the last calls`() async throws {
     struct Observer: RequestObserver {
       func requestEnded(_ observation: RequestObservation) {
         // The others wait meanwhile.
@@ -249,7 +249,7 @@ import TestSupport
 
   /// libcurl registers the end of OpenSSL with atexit(3). Behind it a transfer that is active can end the
   /// process, so the tap takes no time there.
-  @Test func `at an exit the log is written before libcurl ends`() async {
+  @Test(.needs(.program)) func `at an exit the log is written before libcurl ends`() async {
     await #expect(processExitsWith: .exitCode(7)) {
       let tap = try Tap.start(.test(log: .memory))
       Self.exiting.withLock { $0 = tap }
@@ -260,7 +260,7 @@ import TestSupport
     }
   }
 
-  @Test(.serialized, arguments: [false, true])
+  @Test(.needs(.program), .serialized, arguments: [false, true])
   func `a session whose tap has ended is told once on standard error`(isShutDown: Bool) async throws {
     let closed = try ClosedPort()
     try ExitValues.give("TapEndTests.1", isShutDown, closed.port)
@@ -277,7 +277,9 @@ import TestSupport
     #expect(text.split(separator: "\n").count { $0.contains("keep the tap, and shut it down last") } == 1)
   }
 
-  @Test func `the app is waited for at a signal, and its last requests are recorded`() async throws {
+  @Test(.needs(.program)) func `the app is waited for at a signal, and its last requests are recorded`()
+    async throws
+  {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
     try ExitValues.give("TapEndTests.2", path)
@@ -307,7 +309,8 @@ import TestSupport
     #expect(try String(contentsOfFile: path, encoding: .utf8).contains("\"url.path\":\"/last\""))
   }
 
-  @Test func `a wait ends with the signal or its task, and the signal's action is the app's`() async throws {
+  @Test(.needs(.program))
+  func `a wait ends with the signal or its task, and the signal's action is the app's`() async throws {
     await #expect(processExitsWith: .signal(SIGINT)) {
       let first = try Tap.start(.test())
       let cancelled = Task { await first.runUntilTerminated() }
@@ -324,7 +327,9 @@ import TestSupport
     }
   }
 
-  @Test func `an app that does not end at a signal is told what it may wait for`() async throws {
+  @Test(.needs(.program)) func `an app that does not end at a signal is told what it may wait for`()
+    async throws
+  {
     let result = await #expect(processExitsWith: .exitCode(7), observing: [\.standardErrorContent]) {
       let tap = try Tap.start(.test(log: .memory) { ($0.isQuiet, $0.logging.recentLineLimit) = (false, 9) })
       let request = tap.outbound.begin(client: "c", method: "GET", url: "http://host/slow?token=s3cret")
@@ -357,7 +362,7 @@ import TestSupport
     }
   }
 
-  @Test func `a signal ends all waits, also after one of them was let go`() async {
+  @Test(.needs(.program)) func `a signal ends all waits, also after one of them was let go`() async {
     await #expect(processExitsWith: .exitCode(7)) {
       signal(SIGINT, SIG_IGN)
       var signals = (0..<3).map { _ in TerminationSignals() }

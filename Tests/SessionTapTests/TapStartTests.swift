@@ -3,7 +3,7 @@ import TestSupport
 
 /// A start in a process that is not as one would like it: its port is taken, its standard streams are closed,
 /// its environment is wrong.
-@Suite struct TapStartTests {
+@Suite(.needs(.program)) struct TapStartTests {
   static func output(_ lines: [UInt8]?, _ location: SourceLocation = #_sourceLocation) throws -> [String] {
     let bytes = try #require(lines, sourceLocation: location)
     return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)

@@ -47,7 +47,7 @@ import TestSupport
     }
   }
 
-  @Test func `it reads no environment`() async {
+  @Test(.needs(.program)) func `it reads no environment`() async {
     await #expect(processExitsWith: .exitCode(7)) {
       setenv("OTEL_SERVICE_NAME", "shop", 1)
       setenv("SESSION_TAP_LOGS", "x", 1)

@@ -75,7 +75,9 @@ import TestSupport
     await tap.shutdown()
   }
 
-  @Test func `a process that exits without a shutdown has the line of its last request`() async throws {
+  @Test(.needs(.program)) func `a process that exits without a shutdown has the line of its last request`()
+    async throws
+  {
     let (folder, closed) = (try TemporaryFolder(), try ClosedPort())
     try ExitValues.give("TapTests", folder("requests.jsonl"), closed.port)
     await #expect(processExitsWith: .exitCode(7)) {

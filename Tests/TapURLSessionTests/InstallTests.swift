@@ -86,7 +86,7 @@ import TestSupport
   }
 
   /// In a process of its own: all tests share the shared session.
-  @Test(.serialized, arguments: [true, false])
+  @Test(.needs(.program), .serialized, arguments: [true, false])
   func `the shared session can be observed, even as the process's first`(isFirst: Bool) async throws {
     try ExitValues.give("InstallTests", isFirst)
     await #expect(processExitsWith: .success) {

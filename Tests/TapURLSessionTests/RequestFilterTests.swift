@@ -82,7 +82,7 @@ import TestSupport
   }
 
   /// libcurl takes it from the environment. Of `http_proxy` it does not read the name in capitals.
-  @Test func `through a proxy it takes a connection that others may wait for`() async {
+  @Test(.needs(.program)) func `through a proxy it takes a connection that others may wait for`() async {
     await #expect(processExitsWith: .success) {
       let tap = URLSessionTap(observers: [])
       tap.exclude(OwnEndpoint(host: "127.0.0.1", port: 4711))

@@ -17,6 +17,7 @@ import TestSupport
   /// `NativeProtocol.swift`. Nine in ten such tasks end a stock process. If none does any more, take it out
   /// of the article *What ends a process*, and the stop out of the tap.
   @Test(
+    .needs(.program),
     .serialized, arguments: Extent.isExtensive ? Way.allCases : [.resumedTwice, .suspendedAndCancelled],
     [true, false])
   func `a tapped task ends once, where a stock one ends with its process`(way: Way, isTapped: Bool)
@@ -72,7 +73,7 @@ import TestSupport
 
   /// The native loader opens the file of a download before it sends anything: `createTransferBodyDataDrain()`
   /// in `NativeProtocol.swift`. So dashboards/deploy has a `/tmp`.
-  @Test func `a download ends the process where no temporary file can be made`() async {
+  @Test(.needs(.program)) func `a download ends the process where no temporary file can be made`() async {
     await #expect(
       processExitsWith: .failure,
       """

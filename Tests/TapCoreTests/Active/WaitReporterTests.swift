@@ -20,9 +20,14 @@ struct WaitReporterTests {
 
     private let queue: Queue
     private let known: RequestProgress?
+    private let onLook: @Sendable () -> Void
     private let lookCount = Atomic(0)
 
-    init(_ queue: Queue = .here, known: RequestProgress? = nil) { (self.queue, self.known) = (queue, known) }
+    init(
+      _ queue: Queue = .here, known: RequestProgress? = nil, onLook: @escaping @Sendable () -> Void = {}
+    ) {
+      (self.queue, self.known, self.onLook) = (queue, known, onLook)
+    }
 
     var isLookedAt: Bool { lookCount.load(ordering: .acquiring) > 0 }
 
@@ -32,6 +37,7 @@ struct WaitReporterTests {
 
     func look(then done: @escaping @Sendable () -> Void) {
       @Sendable func end() {
+        onLook()
         lookCount.add(1, ordering: .releasing)
         done()
       }
@@ -217,6 +223,19 @@ struct WaitReporterTests {
     #expect(consumers.allSatisfy { $0.text == told + ["3 more", "end"] })
     #expect(reporter.unfinishedCount == 1_003)
     withExtendedLifetime(records) {}
+  }
+
+  @Test func `what begins while the oldest are looked at is unfinished too`() throws {
+    let (ends, later) = (Ends(), Watched<[ActiveRequest]>([]))
+    let recorder = try RequestRecorder(registry: Registry(), consumers: [ends])
+    let source = Source(onLook: {
+      later.change { $0.append(recorder.inbound.begin(method: "GET", path: "/later")) }
+    })
+    let request = RequestRecord(.init(method: "GET", url: "http://a/"), recorder: recorder, progress: source)
+    request.begin()
+    recorder.reportUnfinished()
+    #expect(ends.text.filter { $0 != "end" } == ["http://a/ redirect", "/later handler"])
+    for request in later.state { request.cancel() }
   }
 
   @Test func `a question gets the oldest of both directions, and how many more are as old`() {

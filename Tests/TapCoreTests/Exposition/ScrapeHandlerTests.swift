@@ -116,7 +116,7 @@ struct ScrapeHandlerTests {
     return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
   }
 
-  @Test(.enabled(if: Gzip.system != nil, "zlib is not installed"))
+  @Test(.needs(.program), .enabled(if: Gzip.system != nil, "zlib is not installed"))
   func `what a compression takes is given back`() async {
     await #expect(processExitsWith: .success) {
       let gzip = try #require(Gzip.system)

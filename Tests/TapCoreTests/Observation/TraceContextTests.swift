@@ -111,7 +111,7 @@ import TestSupport
     #expect(spans.union(parts).count == 48_000)
   }
 
-  @Test func `is another one in each process`() async throws {
+  @Test(.needs(.program)) func `is another one in each process`() async throws {
     var ids: [String] = []
     for _ in 0..<2 {
       let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
@@ -130,7 +130,7 @@ import TestSupport
   }
 
   /// In a process of its own, where no other test makes traces.
-  @Test func `a tracer's is the parent, then the current one, then an adapter's`() async {
+  @Test(.needs(.program)) func `a tracer's is the parent, then the current one, then an adapter's`() async {
     await #expect(processExitsWith: .success) {
       let (found, current) = (TraceContext.random(), TraceContext.random())
       func isChild(_ trace: TraceContext, of parent: TraceContext) -> Bool {

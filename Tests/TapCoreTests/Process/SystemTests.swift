@@ -3,7 +3,9 @@ import TestSupport
 @testable import TapCore
 
 struct SystemTests {
-  @Test func `a line on standard error is one line, cut to what a pipe takes as one piece`() async throws {
+  @Test(.needs(.program)) func `a line on standard error is one line, cut to what a pipe takes as one piece`()
+    async throws
+  {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       for letter in ["x", "\u{E9}"] { StandardError.write(line: String(repeating: letter, count: 10_000)) }
       StandardError.write(line: "a\nb\r\nc")

@@ -148,6 +148,18 @@ struct RequestRecordTests {
     #expect(ended.state == count + RequestRecorder.limit + 1)
   }
 
+  @Test func `a thread whose work others have done ends, and leaves nothing behind`() async throws {
+    struct Reference { weak var recorder: RequestRecorder? }
+    func record() throws -> Reference {
+      let recorder = try RequestRecorder(registry: Registry())
+      Self.serve(recorder)
+      recorder.reportUnfinished()
+      return Reference(recorder: recorder)
+    }
+    let reference = try record()
+    try await Poll.until(seconds: 20, "the end of the thread") { reference.recorder == nil }
+  }
+
   @Test func `a delivery that makes requests loses none, however many`() throws {
     let (own, ended) = (Watched<RequestRecorder?>(nil), Watched(0))
     // Its first request makes more than the queue takes.

@@ -64,6 +64,19 @@ import TestSupport
     }
   }
 
+  @Test func `after a thousand refusals a thread is tried once a millisecond`() async {
+    await #expect(processExitsWith: .success) {
+      final class Idle: BackgroundJob { func run(at now: Instant) -> Instant { .never } }
+      let (worker, job, start) = (Worker(), Idle(), Instant.now)
+      refuse_threads(-1)
+      for _ in 0..<20_000 { try? worker.run(job) }
+      let milliseconds = start.duration(to: .now).nanoseconds / 1_000_000
+      #expect(1_000...1_001 + Int(milliseconds) ~= Int(BackgroundThread.refusedCount))
+      refuse_threads(0)
+      try await Poll.until("a thread") { (try? worker.run(job)) != nil }
+    }
+  }
+
   @Test(.serialized, arguments: [false, true])
   func `observers are called after the next request, or the next scrape`(isScrape: Bool) async throws {
     try ExitValues.give("RefusedThreadTests", isScrape)

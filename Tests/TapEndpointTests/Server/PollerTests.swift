@@ -1,8 +1,32 @@
-import TapEndpoint
 import TestStart
 import TestSupport
 
+@testable import TapEndpoint
+
 @Suite struct PollerTests {
+  /// Both watch a socket that nobody reads. What the second one is told 20 times, the first hears once.
+  @Test func `each call ends the watch, and nothing that is not ready is reported`() async throws {
+    let (queue, pipe, calls) = (DispatchQueue(label: "pollers"), Pipe(), EventQueue<String>())
+    let socket = pipe.fileHandleForReading.fileDescriptor
+    nonisolated(unsafe) let (first, second) = (try Poller(), try Poller())
+    for poller in [first, second] { try poller.add(socket, 7, .input) }
+    #expect(first.ready().isEmpty)
+    queue.sync {
+      first.begin(on: queue) { calls.send("first") }
+      second.begin(on: queue) { [weak second] in
+        calls.send("second")
+        second?.watch(true)
+      }
+    }
+    pipe.fileHandleForWriting.write(Data([1]))
+    var told: [String: Int] = [:]
+    while told["first"] == nil || told["second"] ?? 0 < 20 {
+      told[try await calls.next("a call"), default: 0] += 1
+    }
+    #expect(told["first"] == 1)
+    queue.sync { for poller in [first, second] { poller.close {} } }
+  }
+
   /// Dispatch goes on with a record that may be freed by then, so none of its records may be that of a
   /// client's socket. No test can have the one thread lose the processor between two instructions. So this
   /// looks at what the kernel says of who watches what.

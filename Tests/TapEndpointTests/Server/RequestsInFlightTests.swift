@@ -184,7 +184,7 @@ import TestSupport
   }
 
   /// Where they block Swift's threads, nothing here goes on.
-  @Test func `handlers that block leave a probe and Swift's threads alone`() async {
+  @Test(.needs(.program)) func `handlers that block leave a probe and Swift's threads alone`() async {
     await #expect(processExitsWith: .success) {
       let begun = DispatchSemaphore(value: 0)
       let route = EndpointRoute.onThreads("/blocked") { _ in

@@ -65,7 +65,7 @@ import TestSupport
     #expect(buffer.text == "b" && !buffer.isFirstTorn)
   }
 
-  @Test func `what has been taken leaves no memory behind`() async {
+  @Test(.needs(.program)) func `what has been taken leaves no memory behind`() async {
     await #expect(processExitsWith: .success) {
       var buffer = LineBuffer("the first")
       let line = String(repeating: "x", count: 1_000)

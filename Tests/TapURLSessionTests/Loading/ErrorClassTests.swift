@@ -83,7 +83,7 @@ import TestSupport
   }
 
   /// libcurl says what proxy it cannot use. In a process of its own, since all sessions read the variable.
-  @Test func `the credentials of a proxy are in no message`() async {
+  @Test(.needs(.program)) func `the credentials of a proxy are in no message`() async {
     await #expect(processExitsWith: .success) {
       setenv("http_proxy", "http://user:s3cret@127.0.0.1:99999", 1)
       let (tap, observer) = URLSessionTap.observed()

@@ -149,4 +149,15 @@ import TestSupport
     ]
     #expect(found == [9_700, 9_700, 9_700, nil, nil, nil, 9_700, nil, nil])
   }
+
+  /// In a process of its own, whose kernel's clock has not been seen to move.
+  @Test(.needs(.program)) func `a clock that stands still says nothing`() async {
+    await #expect(processExitsWith: .success) {
+      let transfer = with(TransferInfo()) { $0.protocolVersion = .http11 }
+      let known = [0, 1, 0].map { since in
+        with(TCPInfo()) { $0.sinceDataSent = since }.lastActivity(of: transfer, at: Self.instant(9)) != nil
+      }
+      #expect(known == [false, true, true])
+    }
+  }
 }

@@ -53,6 +53,7 @@ func getsockoptOfSandbox(
 
 @Suite struct SandboxTests {
   @Test(
+    .needs(.program),
     .serialized,
     arguments: Extent.isExtensive ? KernelAnswer.allCases : [.honest, .zeros, .stateAndTimes, .noClock])
   func `what the kernel does not know is absent`(answer: KernelAnswer) async throws {

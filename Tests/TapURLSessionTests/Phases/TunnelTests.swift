@@ -42,7 +42,7 @@ import TestSupport
     }
   }
 
-  @Test func `a proxy that opens no tunnel is a connection that failed`() async {
+  @Test(.needs(.program)) func `a proxy that opens no tunnel is a connection that failed`() async {
     await #expect(processExitsWith: .success) {
       let proxy = try Origin { request in
         let name = String(request.target.prefix { $0 != "." })

@@ -126,7 +126,7 @@ import TestSupport
   }
 
   /// All of a proxy's hosts share its connections.
-  @Test func `a wait for a proxy is that until the server lets go`() async {
+  @Test(.needs(.program)) func `a wait for a proxy is that until the server lets go`() async {
     await #expect(processExitsWith: .success) {
       let run = try WaitRun(limit: 6)
       // libcurl takes it from the environment.

@@ -42,7 +42,9 @@ import TestSupport
     return 0
   }
 
-  @Test func `libcurl that contradicts is counted and not used, soon without a comparison`() async {
+  @Test(.needs(.program)) func `libcurl that contradicts is counted and not used, soon without a comparison`()
+    async
+  {
     await #expect(processExitsWith: .success) {
       alarm(60)
       let curl = CurlInfo(of: TapContext.nativeHTTP, getInfo: Self.lie)
@@ -50,7 +52,7 @@ import TestSupport
     }
   }
 
-  @Test func `some contradictions after many answers do no harm`() async {
+  @Test(.needs(.program)) func `some contradictions after many answers do no harm`() async {
     await #expect(processExitsWith: .success) {
       alarm(60)
       let (tap, observer) = URLSessionTap.observed()
@@ -65,7 +67,7 @@ import TestSupport
     }
   }
 
-  @Test func `of a Foundation whose words are others nothing is read`() async {
+  @Test(.needs(.program)) func `of a Foundation whose words are others nothing is read`() async {
     await #expect(processExitsWith: .success) {
       alarm(60)
       let curl = CurlInfo(of: TapContext.nativeHTTP, layout: Likeness.layout(), getInfo: Self.lie)
