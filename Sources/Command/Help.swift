@@ -6,13 +6,14 @@ enum Help {
         Simulates an app that serves requests and calls a server for them.
     session-tap probe URL... [options]
         Requests your URLs again and again.
+    session-tap why [URL]
+        Asks a running app what is wrong with its requests.
 
-    'session-tap help demo' and 'session-tap help probe' list the options; 'session-tap --version' says which
-    version this is.
+    'session-tap help COMMAND' lists the options; 'session-tap --version' says which version this is.
 
     """
 
-  static func text(of command: String) -> String? { ["demo": demo, "probe": probe][command] }
+  static func text(of command: String) -> String? { ["demo": demo, "probe": probe, "why": why][command] }
 
   static let demo = """
     session-tap demo [options]
@@ -35,6 +36,20 @@ enum Help {
       --timeout TIME      how long one request may take (default 10s, at least 1s)
 
     """ + common
+
+  static let why = """
+    session-tap why [URL] [options]
+
+    Asks the endpoint of an app, and prints what is wrong, a line each, the worst first. URL is where it serves;
+    by default the address that OTEL_EXPORTER_PROMETHEUS_HOST and OTEL_EXPORTER_PROMETHEUS_PORT set, or
+    127.0.0.1:9464.
+      --port PORT         ask at 127.0.0.1:PORT
+      --json              print the answer as JSON
+      --help              this text
+
+    Exit codes: 0 all is well, 1 something is wrong, 64 bad usage, 69 there is no answer.
+
+    """
 
   private static let common = """
       --port PORT         serve the metrics at 127.0.0.1:PORT (default 9464; 0 takes a free one)

@@ -30,6 +30,10 @@ import SessionTap
         Terminal.say(text)
       case "demo" where asksForHelp: Terminal.say(Help.demo)
       case "probe" where asksForHelp: Terminal.say(Help.probe)
+      case "why" where asksForHelp: Terminal.say(Help.why)
+      case "why":
+        let options = try Options(rest.filter { $0 != "--json" }, names: [])
+        return try await Why(options).ask(asJSON: rest.contains("--json")) ? EX_OK : EXIT_FAILURE
       case "demo": try await demo(Options(rest, names: ["--rate", "--requests", "--duration", "--faults"]))
       case "probe":
         return try await probe(Options(rest, names: ["--every", "--count", "--timeout"]))

@@ -1,17 +1,21 @@
 import Synchronization
 import TapCore
 
-/// What the page gets as JSON. Those that ask within a second share it, so that readers who are slow or many
-/// take little.
-final class PageAnswer: Sendable {
-  private let written = Mutex<(bytes: [UInt8], at: Instant)?>(nil)
+/// What the endpoint answers about the requests. Those that ask for the same within a second share the answer,
+/// so that readers who are slow or many take little.
+final class PageAnswers: Sendable {
+  private static let limit = 16
 
-  func bytes(at now: Instant, _ write: () -> JSON) -> [UInt8] {
-    if let written = written.withLock({ $0 }), now.nanoseconds &- written.at.nanoseconds < 1_000_000_000 {
-      return written.bytes
+  private let written = Mutex<[String: (bytes: [UInt8], at: Instant)]>([:])
+
+  func bytes(for question: String = "", at now: Instant, _ write: () -> String) -> [UInt8] {
+    func isNew(_ at: Instant) -> Bool { now.nanoseconds &- at.nanoseconds < 1_000_000_000 }
+    if let written = written.withLock({ $0[question] }), isNew(written.at) { return written.bytes }
+    let bytes = Array(write().utf8)
+    written.withLock {
+      if $0.count >= Self.limit { $0 = $0.filter { isNew($0.value.at) } }
+      if $0.count < Self.limit { $0[question] = (bytes, now) }
     }
-    let bytes = Array("\(write())\n".utf8)
-    written.withLock { $0 = (bytes, now) }
     return bytes
   }
 }

@@ -17,18 +17,18 @@ package import TapCore
 /// microsecond, as in its line: by that the page knows that both are the same request.
 package final class PageHistory: Sendable {
   private let recorder: RequestRecorder
-  private let answer = PageAnswer()
+  private let answers = PageAnswers()
 
   package init(_ recorder: RequestRecorder) { self.recorder = recorder }
 
   package func json(at now: Instant = .now) -> [UInt8] {
-    answer.bytes(at: now) {
+    answers.bytes(at: now) {
       recorder.drain()
       var lists = HistoryLists()
       for (side, direction) in [("made", RequestDirection.outbound), ("served", .inbound)] {
         if let window = recorder.history(of: direction, at: now) { lists.add(window, side) }
       }
-      return lists.json(at: now)
+      return "\(lists.json(at: now))\n"
     }
   }
 }

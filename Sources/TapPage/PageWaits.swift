@@ -17,7 +17,7 @@ package final class PageWaits: Sendable {
 
   private let recorder: RequestRecorder
   private let line: @Sendable (RequestSnapshot) -> String
-  private let answer = PageAnswer()
+  private let answers = PageAnswers()
 
   /// - Parameter line: Writes the line of a request as a JSON object. By default it has what the metrics
   ///   have.
@@ -26,7 +26,7 @@ package final class PageWaits: Sendable {
   }
 
   package func json(at now: Instant = .now) -> [UInt8] {
-    answer.bytes(at: now) {
+    answers.bytes(at: now) {
       let waiting = recorder.waitingRequests(atMost: Self.limit, at: now)
       let oldest = waiting.oldest.map { request in
         JSON.object([
@@ -34,13 +34,13 @@ package final class PageWaits: Sendable {
           ("line", JSON(description: line(request))),
         ])
       }
-      return .object([
+      return JSON.object([
         ("limit_s", .object(zip(["made", "served"], waiting.limits.map { .time($0) }).map { $0 })),
         ("held_s", .time(waiting.held?.duration ?? .zero)),
         ("held_by", .text(waiting.held.map { $0.lacksThreads ? "threads" : "queue" })),
         ("count", .number(waiting.count)),
         ("unstarted", .number(waiting.unstartedCount)), ("oldest", .list(oldest)),
-      ])
+      ]).description + "\n"
     }
   }
 

@@ -244,7 +244,7 @@ import TestSupport
     let log = try #require(tap.requestLog)
     let routes: [EndpointRoute] = [
       .logs(of: log), .requests(of: tap.recorder, as: log), .waits(PageWaits(tap.recorder)),
-      .history(PageHistory(tap.recorder)),
+      .history(PageHistory(tap.recorder)), .why(tap.recorder),
     ]
     for route in routes {
       let isDeferred = if case .deferred = route.handler { true } else { false }
@@ -254,7 +254,7 @@ import TestSupport
     let rows = try Repository.article("MetricsAndLimits").split(separator: "\n").filter {
       $0.hasPrefix("| `/")
     }
-    #expect(paths.count == 9)
+    #expect(paths.count == 10)
     #expect(paths.filter { path in !rows.contains { $0.contains("`\(path)`") } } == [])
   }
 

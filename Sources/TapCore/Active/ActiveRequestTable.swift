@@ -134,10 +134,12 @@ package struct ActiveRequestTable: Sendable {
     entries.prefix { $0.start <= instant }.compactMap(\.request)
   }
 
-  /// Those that wait for longer than the limit. All unstarted ones do as soon as the oldest of them has
-  /// waited for ``HeldQueue/limit``.
-  func waiting(at now: Instant) -> (requests: [Request], unstartedCount: Int) {
-    guard let limit else { return ([], 0) }
+  /// Those that wait for longer than the limit, or than a shorter one. All unstarted ones do as soon as the
+  /// oldest of them has waited for ``HeldQueue/limit``.
+  func waiting(at now: Instant, orFor shorter: Duration? = nil) -> (requests: [Request], unstartedCount: Int)
+  {
+    guard let reported = self.limit else { return ([], 0) }
+    let limit = min(reported, shorter?.nanoseconds ?? .max)
     func isOver(_ limit: Int64, _ start: Instant) -> Bool { now.nanoseconds &- start.nanoseconds >= limit }
     let unstarted = unstarted
     let isHeld = unstarted.first.map { isOver(HeldQueue.limit.nanoseconds, $0.start) } ?? false

@@ -39,9 +39,11 @@ final class WaitReporter: Sendable {
 
   /// The requests that wait for longer than the limits of their directions, whether reported yet or not.
   ///
-  /// - Parameter count: The most requests of which there are snapshots.
-  func waiting(atMost count: Int, at now: Instant) -> WaitingRequests {
-    let waiting = metrics.map { $0.withLock { $0.active.waiting(at: now) } }
+  /// - Parameters:
+  ///   - count: The most requests of which there are snapshots.
+  ///   - shorter: A shorter limit than those of the directions.
+  func waiting(atMost count: Int, at now: Instant, orFor shorter: Duration? = nil) -> WaitingRequests {
+    let waiting = metrics.map { $0.withLock { $0.active.waiting(at: now, orFor: shorter) } }
     let all = waiting.flatMap(\.requests)
     let held = held(at: now).flatMap { $0.duration >= HeldQueue.limit ? $0 : nil }
     return WaitingRequests(

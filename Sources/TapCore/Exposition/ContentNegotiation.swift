@@ -32,14 +32,19 @@ extension Gzip {
 /// (RFC 9110, sections 5.6.6 and 12.4.2).
 ///
 /// Commas and semicolons within quoted strings, which no scraper sends, are not recognized.
-private struct AcceptedItem: Sendable {
-  let value: Substring
+package struct AcceptedItem: Sendable {
+  fileprivate let value: Substring
   private var parameters: [Substring: String] = [:]
   /// 0 means "not acceptable".
-  private(set) var weight = 1.0
+  fileprivate private(set) var weight = 1.0
+
+  /// The weight of a type that the header names; `nil` if it does not.
+  package static func weight(of type: String, in header: String?) -> Double? {
+    list(header).first { $0.value == type }?.weight
+  }
 
   /// Ignores items that cannot be read, and all after the first 64.
-  static func list(_ header: String?) -> [AcceptedItem] {
+  fileprivate static func list(_ header: String?) -> [AcceptedItem] {
     (header ?? "").lowercased().split(separator: ",", maxSplits: 64).prefix(64)
       .compactMap(AcceptedItem.init)
   }
@@ -64,7 +69,7 @@ private struct AcceptedItem: Sendable {
 
   /// Whether it names a type. Parameters that the type does not have, such as the `escaping` of Prometheus 3,
   /// are ignored.
-  func names(_ type: AcceptedItem) -> Bool {
+  fileprivate func names(_ type: AcceptedItem) -> Bool {
     value == type.value
       && parameters.allSatisfy { name, value in type.parameters[name].map { $0 == value } ?? true }
   }

@@ -82,5 +82,16 @@ public struct RequestTimings: Sendable, Equatable {
     for index in values.indices where values[index] >= 0 { body(index, values[index]) }
   }
 
+  /// Adds the phases of another request. One that only one of them has is that one's.
+  package mutating func add(_ other: borrowing RequestTimings) {
+    if values.isEmpty {
+      values = other.values
+    } else {
+      for index in other.values.indices where other.values[index] >= 0 {
+        values[index] = max(0, values[index]) &+ other.values[index]
+      }
+    }
+  }
+
   package var isEmpty: Bool { values.isEmpty }
 }

@@ -7,6 +7,9 @@ package enum System {
   /// The wall clock, read now: nanoseconds since 1970-01-01T00:00:00Z (POSIX, `CLOCK_REALTIME`).
   static var realTimeNanoseconds: Int64 { nanoseconds(of: CLOCK_REALTIME) }
 
+  /// What the process has taken of all processors.
+  static var processorNanoseconds: Int64 { nanoseconds(of: CLOCK_PROCESS_CPUTIME_ID) }
+
   @inline(__always) private static func nanoseconds(of clock: clockid_t) -> Int64 {
     var time = timespec()
     clock_gettime(clock, &time)

@@ -6,7 +6,7 @@
 package struct RequestHistory: Sendable {
   static let slotNanoseconds: Int64 = 5_000_000_000
   static let slotCount: Int64 = 120
-  static let byteLimit = 3 << 20
+  static let byteLimit = 5 << 20
 
   /// What a reader gets: the slots that are over, and the current one up to now.
   package struct Window: Sendable {
@@ -25,26 +25,74 @@ package struct RequestHistory: Sendable {
     package var begin: Instant { Instant(nanoseconds: number * RequestHistory.slotNanoseconds) }
     let number: Int64
     package fileprivate(set) var additions: [Addition] = []
+    /// How many processors the process has kept busy since the slot before, on average. `nil` of the current
+    /// slot.
+    package fileprivate(set) var busyProcessors: Double?
     fileprivate var bytes = 0
   }
 
   /// The requests of one series in one slot.
   package struct Addition: Sendable {
     fileprivate let id: SeriesID
-    /// As the text formats write them.
-    package let labels: [UInt8]
+    private let rendered: RenderedLabels
     /// The sum of the durations, in seconds.
     package let sum: Double
     /// The requests in each bucket, not cumulative, `+Inf` last.
     package let counts: [UInt32]
+    package let account: Account
     /// `nil` if a later slot has a slower one of the series.
     package fileprivate(set) var slowest: Example?
     /// `nil` if none failed, or a later slot has a newer one of the series.
     package fileprivate(set) var newestFailure: Example?
 
+    fileprivate init(_ id: SeriesID, _ now: Values, since change: Change) {
+      (self.id, rendered) = (id, now.labels)
+      sum = now.sum - change.before.sum
+      let before = change.before.counts
+      counts = now.counts.enumerated().map { index, count in
+        UInt32(clamping: count &- (index < before.count ? before[index] : 0))
+      }
+      (account, slowest, newestFailure) = (change.account, change.slowest, change.newestFailure)
+    }
+
+    /// As the text formats write them.
+    package var labels: [UInt8] { rendered.bytes }
+
+    package var labelValues: [String: String] {
+      let pairs = rendered.pairs.map {
+        (String(decoding: $0, as: UTF8.self), String(decoding: $1, as: UTF8.self))
+      }
+      return Dictionary(pairs) { first, _ in first }
+    }
+
     fileprivate var bytes: Int {
-      MemoryLayout<Addition>.stride + labels.count + 4 * counts.count
+      MemoryLayout<Addition>.stride + labels.count + 4 * counts.count + account.bytes
         + (slowest == nil ? 0 : Example.bytes) + (newestFailure == nil ? 0 : Example.bytes)
+    }
+  }
+
+  /// What took the time of the requests of one series in one slot.
+  package struct Account: Sendable {
+    /// The sums of the phases, over the requests that have them.
+    package private(set) var timings = RequestTimings()
+    /// `nil` if none is known.
+    package private(set) var openedConnections: Int?
+    package private(set) var roundTripCount = 0
+    package private(set) var roundTripNanoseconds: Int64 = 0
+    package private(set) var retransmittedSegments: Int?
+
+    fileprivate var bytes: Int { timings.isEmpty ? 0 : 32 + 8 * RequestTimings.Phase.allCases.count }
+
+    fileprivate mutating func add(_ request: borrowing RequestObservation) {
+      timings.add(request.timings)
+      if let count = request.openedConnections { openedConnections = (openedConnections ?? 0) &+ count }
+      if let roundTrip = request.networkRoundTrip {
+        roundTripCount += 1
+        roundTripNanoseconds &+= roundTrip.nanoseconds
+      }
+      if let count = request.retransmittedSegments {
+        retransmittedSegments = (retransmittedSegments ?? 0) &+ count
+      }
     }
   }
 
@@ -76,8 +124,9 @@ package struct RequestHistory: Sendable {
   }
 
   /// A series that has requests in the current slot.
-  private struct Change: Sendable {
+  fileprivate struct Change: Sendable {
     let before: Values
+    var account = Account()
     var slowest: Example?
     var newestFailure: Example?
   }
@@ -90,6 +139,8 @@ package struct RequestHistory: Sendable {
   private var number: Int64 = 0
   private var changes: [SeriesID: Change] = [:]
   private var bytes = 0
+  /// When the last slot ended, and the processor time by then.
+  private var closed: (time: Instant, processor: Int64)?
 
   init(bounds: [Double], start: Instant) { (self.bounds, self.start) = (bounds, start) }
 
@@ -100,9 +151,19 @@ package struct RequestHistory: Sendable {
   func mustClose(at now: Instant) -> Bool { now.nanoseconds / Self.slotNanoseconds > number }
 
   /// Begins the slot of this moment.
-  /// - Parameter values: Those of the ``changed`` series, without those that are gone.
-  mutating func close(_ values: [SeriesID: Values], at now: Instant) {
-    let closed = slot(values)
+  ///
+  /// - Parameters:
+  ///   - values: Those of the ``changed`` series, without those that are gone.
+  ///   - processor: What the process has taken of processors until now, in nanoseconds.
+  mutating func close(
+    _ values: [SeriesID: Values], at now: Instant, processor: Int64 = System.processorNanoseconds
+  ) {
+    var closed = slot(values)
+    if let before = self.closed, now > before.time {
+      closed.busyProcessors =
+        Double(processor &- before.processor) / Double(now.nanoseconds &- before.time.nanoseconds)
+    }
+    self.closed = (now, processor)
     if !closed.additions.isEmpty {
       forgetFaster(closed)
       slots.append(closed)
@@ -125,6 +186,7 @@ package struct RequestHistory: Sendable {
   /// Keeps a request that is recorded in the series, if the page may open it.
   mutating func keep(_ request: borrowing RequestObservation, of id: SeriesID) {
     guard let index = changes.index(forKey: id) else { return }
+    changes.values[index].account.add(request)
     if changes.values[index].slowest.map({ $0.nanoseconds < request.duration.nanoseconds }) ?? true {
       changes.values[index].slowest = Example(request)
     }
@@ -147,15 +209,7 @@ package struct RequestHistory: Sendable {
   private func slot(_ values: [SeriesID: Values]) -> Slot {
     var slot = Slot(number: number)
     for (id, change) in changes {
-      guard let now = values[id] else { continue }
-      let before = change.before.counts
-      let counts = now.counts.enumerated().map { index, count in
-        UInt32(clamping: count &- (index < before.count ? before[index] : 0))
-      }
-      slot.additions.append(
-        Addition(
-          id: id, labels: now.labels.bytes, sum: now.sum - change.before.sum, counts: counts,
-          slowest: change.slowest, newestFailure: change.newestFailure))
+      if let now = values[id] { slot.additions.append(Addition(id, now, since: change)) }
     }
     slot.bytes = slot.additions.reduce(0) { $0 + $1.bytes }
     return slot

@@ -178,10 +178,14 @@ public final class RequestRecorder: Sendable {
 
   /// The waiting requests of both directions, whether reported yet or not.
   ///
-  /// - Parameter count: The most requests of which there are snapshots.
-  package func waitingRequests(atMost count: Int, at now: Instant) -> WaitingRequests {
+  /// - Parameters:
+  ///   - count: The most requests of which there are snapshots.
+  ///   - shorter: A shorter limit than those of the directions.
+  package func waitingRequests(
+    atMost count: Int, at now: Instant, orFor shorter: Duration? = nil
+  ) -> WaitingRequests {
     drain()
-    return reporter.waiting(atMost: count, at: now)
+    return reporter.waiting(atMost: count, at: now, orFor: shorter)
   }
 
   /// Watches the queue of all URLSessions: a metric and a line report if it is blocked.

@@ -37,7 +37,8 @@ package struct EndpointRoute: Sendable {
   /// Makes a route whose handler may block or compute. It runs on threads of the route's own, at most 16 at a
   /// time; further requests wait.
   package static func onThreads(
-    _ path: String, _ handler: @escaping @Sendable (EndpointRequest) -> EndpointResponse
+    _ path: String, isPublic: Bool = false,
+    _ handler: @escaping @Sendable (EndpointRequest) -> EndpointResponse
   ) -> EndpointRoute {
     let threads = HandlerThreads()
     let start = Handler.deferred { request, complete in
@@ -47,7 +48,7 @@ package struct EndpointRoute: Sendable {
         complete(.refusal(503, "the system has no thread for the answer"))
       }
     }
-    return EndpointRoute(path, start)
+    return EndpointRoute(path, isPublic: isPublic, start)
   }
 
   /// Makes a route that answers `ok` while the process serves.

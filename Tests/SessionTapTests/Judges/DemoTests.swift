@@ -206,7 +206,7 @@ import TestSupport
     let misused = [
       "demo --port x", "demo --rate 0", "demo --duration long", "demo --faults some", "demo extra",
       "demo --unknown", "demo --log=", "probe", "probe ftp://host/", "probe http://host/ --every ",
-      "probe -- --every",
+      "probe -- --every", "why ftp://host/", "why http://a/ http://b/", "why --port 0", "why --log -",
     ]
     let rows =
       problems + misused.map { ($0, [:], 64, "see 'session-tap help \($0.split(separator: " ")[0])'") }
@@ -219,7 +219,9 @@ import TestSupport
   }
 
   @Test func `each command has a help text, and the program a version`() async throws {
-    for (command, own, other) in [("demo", "--rate", "--every"), ("probe", "--every", "--rate")] {
+    for (command, own, other) in [
+      ("demo", "--rate", "--every"), ("probe", "--every", "--rate"), ("why", "--json", "--every"),
+    ] {
       let (status, output) = try await Self.end([command, "--help"])
       let has = [own, "--port", "Exit codes", other].map { output.contains($0) }
       #expect(status == 0 && has == [true, true, true, false], "\(output)")
@@ -242,6 +244,40 @@ import TestSupport
       try await process.waitForEnd()
       #expect(process.status == code, "\(process.output)")
       #expect(try folder.names == [])
+    }
+  }
+
+  @Test func `why says what the endpoint of an app does, and its exit code too`() async throws {
+    let tap = try Tap.start(.test())
+    let port = try #require(tap.address?.port)
+    let environment = ["OTEL_EXPORTER_PROMETHEUS_PORT": "\(port)"]
+    let well = try await Self.end(["why", "http://127.0.0.1:\(port)/?seconds=60"])
+    #expect(well.status == 0 && well.output.hasPrefix("All is well: no request ended in the last "))
+    for _ in 0..<3 { tap.outbound.begin(client: "a", method: "GET", url: "http://b/").end(statusCode: 500) }
+    let (status, output) = try await Self.end(["why"], environment: environment)
+    #expect(status == 1 && output.hasPrefix("3 of 3 requests of `a` to GET b failed since "), "\(output)")
+    let json = try await Self.end(["why", "--json", "--port", "\(port)"])
+    #expect(json.status == 1 && json.output.hasPrefix(#"{"is_well":false,"#), "\(json.output)")
+    await tap.shutdown()
+    let none = try await Self.end(["why", "--port", "\(port)"])
+    #expect(none.status == 69 && none.output.contains("/why does not answer"), "\(none.output)")
+  }
+
+  @Test func `why trusts no other server, and shows no password`() async throws {
+    let answers = [
+      #"{"is_well":true,"sentence":"a\u001b[2Jb","findings":[]}"#: (0 as Int32, "a[2Jb\n"),
+      #"{"hello":1}"#: (69, "is no endpoint of SessionTap"), "": (69, "answers 401"),
+    ]
+    for (text, expected) in answers {
+      let origin = try Origin { _ in [.response(text.isEmpty ? "401 No" : "200 OK", body: Array(text.utf8))] }
+      let url = origin.url("/why").absoluteString.replacing("http://", with: "http://me:s3cret@")
+      let (status, output) = try await Self.end(["why", url])
+      #expect(status == expected.0 && output.hasSuffix(expected.1 + (status == 0 ? "" : "\n")), "\(output)")
+      #expect(!output.contains("s3cret"))
+      #expect(
+        origin.requests.map { $0.headers["Authorization"] ?? $0.headers["authorization"] } == [
+          "Basic bWU6czNjcmV0"
+        ])
     }
   }
 

@@ -1,0 +1,153 @@
+import TapCore
+
+/// Concludes from what is known of a process what is wrong with its requests, and whose fault it is.
+///
+/// It says no more than was seen, and names the numbers. What it calls wrong was seen several times, is not
+/// as it always was, and has not ended: some failures among many requests, one slow request and a slow start
+/// are no trouble.
+struct Diagnosis: Sendable {
+  static let limit = 20
+
+  /// The worst first.
+  let findings: [Finding]
+  /// The requests that ended in the time, and how many of them failed.
+  let ended: Tally
+  /// In seconds.
+  let time: Double
+
+  /// - Parameter span: The time that counts as now, in seconds.
+  init(_ evidence: Evidence, span: Double = 30) {
+    let past = Past(evidence, span: span)
+    let (slow, calls) = (past.slow, past.calls)
+    let explained = Set(calls.filter(\.isWrong).map(\.requests))
+    let routes = slow.filter { $0.requests?.isMade == false && !explained.contains($0.requests) }
+    let causes =
+      past.held + past.hangs + past.failures + past.refusals + slow.filter { $0.requests?.isMade == true }
+    time = past.time
+    ended = past.recent.values.reduce(Tally(), +)
+    var findings = past.merge(routes, into: causes) + calls + past.ends
+    // A sort of Swift's is stable, and a finding of one kind stands where it was made.
+    findings.sort { ($0.rank, -$0.weight) < ($1.rank, -$1.weight) }
+    self.findings = Array(findings.prefix(Self.limit))
+  }
+
+  var isWell: Bool { !findings.contains(where: \.isWrong) }
+
+  /// What was seen, if nothing is wrong.
+  var summary: String {
+    let time = "in the last \(Words.seconds(time))"
+    if ended.count == 0 { return "All is well: no request ended \(time)." }
+    let failed = ended.errors == 0 ? "none" : "\(ended.errors)"
+    return "All is well: \(Words.count(ended.count, "request")) ended \(time), and \(failed) of them failed."
+  }
+
+  /// A line each.
+  var text: String {
+    let lines = (isWell ? [summary] : []) + findings.map(\.sentence)
+    return lines.map { "\($0.oneLine)\n" }.joined()
+  }
+
+  var json: JSON {
+    .object([
+      ("is_well", .number(isWell)), ("sentence", .text(isWell ? summary : findings.first?.sentence)),
+      ("seconds", .number(time)), ("requests", .number(ended.count)), ("failed", .number(ended.errors)),
+      ("refused", .number(ended.refusals)), ("findings", .list(findings.map(\.json))),
+    ])
+  }
+}
+
+extension Finding {
+  /// What is wrong before the rest; a cause before its effects.
+  fileprivate var rank: Int {
+    let kinds: [Kind] = [.held, .hangs, .fails, .refused, .calls, .slow, .ended]
+    return (isWrong ? 0 : kinds.count) + (kinds.firstIndex(of: kind) ?? 0)
+  }
+}
+
+extension String {
+  /// Without control characters, which the app's names may have.
+  var oneLine: String {
+    String(String.UnicodeScalarView(unicodeScalars.map { $0.value < 32 || $0.value == 127 ? " " : $0 }))
+  }
+}
+
+/// The evidence as now and before.
+struct Past: Sendable {
+  /// So many requests tell what is usual.
+  static let enough = 10
+  /// So many tell that something is wrong, or over.
+  static let few = 3
+
+  let evidence: Evidence
+  /// What counts as now, in seconds.
+  let time: Double
+  let recent: [RequestKind: Tally]
+  /// From when on it is now.
+  private let begin: Instant
+  /// The older half of the time before, where it tells what is usual: that does not change while a trouble
+  /// lasts for some minutes. Else all of it.
+  private let earlier: (half: [RequestKind: Tally], all: [RequestKind: Tally])
+
+  init(_ evidence: Evidence, span: Double) {
+    let begin = Instant(nanoseconds: evidence.now.nanoseconds &- Int64(max(1, min(span, 600)) * 1e9))
+    let middle = Instant(
+      nanoseconds: evidence.start.nanoseconds + (begin.nanoseconds - evidence.start.nanoseconds) / 2)
+    func sum(_ isIn: (Evidence.Step) -> Bool) -> [RequestKind: Tally] {
+      evidence.steps.filter(isIn).reduce(into: [:]) { $0.merge($1.tallies, uniquingKeysWith: +) }
+    }
+    (self.evidence, self.begin) = (evidence, begin)
+    time = max(begin, evidence.start).duration(to: evidence.now).seconds
+    recent = sum { $0.begin >= begin }
+    earlier = (sum { $0.begin < middle && $0.begin < begin }, sum { $0.begin < begin })
+  }
+
+  func before(_ kind: RequestKind) -> Tally {
+    let half = earlier.half[kind] ?? Tally()
+    return half.answered >= Self.enough ? half : earlier.all[kind] ?? half
+  }
+
+  /// In an order that does not depend on hashes.
+  var kinds: [RequestKind] {
+    recent.keys.sorted { ($0.isMade ? 0 : 1, $0.client, $0.name) < ($1.isMade ? 0 : 1, $1.client, $1.name) }
+  }
+
+  /// Of the requests of a kind, from the newest step back.
+  func newest(_ kind: RequestKind) -> [Tally] { evidence.steps.reversed().compactMap { $0.tallies[kind] } }
+
+  /// A time in which something was seen.
+  struct Episode {
+    let since: Timestamp
+    let last: Timestamp
+    /// What was seen in it, as far as it is now.
+    let tally: Tally
+    /// Such as `since 11:59:40`.
+    let words: String
+  }
+
+  /// The last series of steps in which something is seen of a kind, without a gap of a minute.
+  ///
+  /// - Parameter isOver: Whether it is over.
+  func episode(_ kind: RequestKind, isOver: Bool, _ isIn: (Tally) -> Bool) -> Episode? {
+    let minute: Int64 = 60_000_000_000
+    var (first, last) = (Instant?.none, Instant?.none)
+    for step in evidence.steps.reversed() {
+      if let first, first.nanoseconds &- step.begin.nanoseconds > minute { break }
+      guard step.tallies[kind].map(isIn) ?? false else { continue }
+      (first, last) = (step.begin, last ?? step.begin)
+    }
+    guard let first, let last else { return nil }
+    let from = max(first, begin)
+    let isNow = { (step: Evidence.Step) in step.begin >= from && (!isOver || step.begin <= last) }
+    let tally = evidence.steps.lazy.filter(isNow).compactMap { $0.tallies[kind] }.reduce(Tally(), +)
+    let since = evidence.time(of: max(first, evidence.start))
+    let end = evidence.time(of: min(evidence.now, last.advanced(by: .seconds(5))))
+    let words =
+      isOver
+      ? "from \(Words.time(since)) to \(Words.time(end))"
+      : first < begin ? "\(inTime) and since \(Words.time(since))" : "since \(Words.time(since))"
+    return Episode(since: since, last: end, tally: tally, words: words)
+  }
+
+  /// Such as `in the last 30 s`.
+  var inTime: String { "in the last \(Words.seconds(time.rounded()))" }
+}

@@ -1,0 +1,115 @@
+import TapCore
+
+extension Evidence {
+  /// For how long a request is active before it is looked at, with those that wait for longer than the limit.
+  static let ageLimit = Duration.seconds(5)
+  private static let activeLimit = 100
+
+  init(_ recorder: RequestRecorder, at now: Instant) {
+    let waiting = recorder.waitingRequests(atMost: Self.activeLimit, at: now, orFor: Self.ageLimit)
+    self.init(now: now, time: .now, start: now)
+    var steps: [Instant: Step] = [:]
+    for direction in RequestDirection.allCases {
+      guard let window = recorder.history(of: direction, at: now) else { continue }
+      start = min(start, Instant(nanoseconds: now.nanoseconds &- window.covered))
+      Self.add(window, direction, to: &steps)
+    }
+    self.steps = steps.values.sorted { $0.begin < $1.begin }
+    active = Self.active(waiting)
+    moreActive = max(0, waiting.count - waiting.oldest.count)
+    (held, unstarted) = (waiting.held, waiting.unstartedCount)
+  }
+
+  private static func add(
+    _ window: RequestHistory.Window, _ direction: RequestDirection, to steps: inout [Instant: Step]
+  ) {
+    // The labels of a series are the same in each slot.
+    var known: [[UInt8]: (kind: RequestKind, failure: String?, isAnswered: Bool)] = [:]
+    var methods: [String: Set<String>] = [:]
+    for addition in window.slots.lazy.flatMap(\.additions) where known[addition.labels] == nil {
+      let (labels, kind) = (addition.labelValues, RequestKind(addition.labelValues, direction))
+      // What failed took the time of its failure, and what was cancelled has no status.
+      let (failure, status) = (failure(labels), labels["http_response_status_code"])
+      known[addition.labels] = (kind, failure, status != nil && failure.map(Tally.isRefusal) ?? true)
+      methods[kind.path, default: []].insert(kind.method)
+    }
+    for slot in window.slots {
+      var step = steps[slot.begin] ?? Step(begin: slot.begin)
+      step.busyProcessors = step.busyProcessors ?? slot.busyProcessors
+      for addition in slot.additions {
+        guard let (whole, failure, isAnswered) = known[addition.labels] else { continue }
+        var kind = whole
+        if !kind.isMade, methods[kind.path]?.count != 1 { kind.method = "" }
+        step.tallies[kind, default: Tally()] += Tally(addition, failure, isAnswered, window.bounds)
+      }
+      steps[slot.begin] = step
+    }
+  }
+
+  /// A 4xx that the app answers has no error type, because its caller made the mistake.
+  private static func failure(_ labels: [String: String]) -> String? {
+    labels["error_type"] ?? labels["http_response_status_code"].flatMap { Tally.isRefusal($0) ? $0 : nil }
+  }
+
+  private static func active(_ waiting: WaitingRequests) -> [Active] {
+    let served = waiting.oldest.filter { $0.wait == .request }
+    return waiting.oldest.filter { $0.wait != .request }.map { request in
+      let limit = waiting.limits[request.request.direction == .outbound ? 0 : 1] ?? .seconds(Int64.max)
+      return Active(
+        kind: RequestKind(request.request), age: request.duration.seconds, wait: request.wait,
+        idle: request.idleTime?.seconds, limit: limit.seconds,
+        effects: served.filter { $0.waits(for: request) }.map { RequestKind($0.request) })
+    }
+  }
+}
+
+extension RequestSnapshot {
+  /// Whether this served request waits for a request that the app made meanwhile, in the same trace.
+  fileprivate func waits(for made: RequestSnapshot) -> Bool {
+    guard made.request.direction == .outbound, let trace = request.traceContext?.traceBits else {
+      return false
+    }
+    return made.request.traceContext?.traceBits == trace && made.begin >= begin
+  }
+}
+
+extension Tally {
+  fileprivate init(
+    _ addition: RequestHistory.Addition, _ failure: String?, _ isAnswered: Bool, _ bounds: [Double]
+  ) {
+    count = addition.counts.reduce(0) { $0 + Int($1) }
+    if let failure { failures = [failure: count] }
+    guard isAnswered else { return }
+    (answered, seconds) = (count, addition.sum)
+    let counts = zip([0] + bounds, addition.counts).filter { $1 > 0 }.map { ($0, Int($1)) }
+    buckets = Dictionary(counts) { $1 }
+    longest = addition.slowest.map { Double($0.nanoseconds) / 1e9 } ?? 0
+    for phase in RequestTimings.Phase.allCases {
+      phases[phase] = addition.account.timings[nanoseconds: phase].map { Double($0) / 1e9 }
+    }
+  }
+}
+
+extension RequestKind {
+  init(_ labels: [String: String], _ direction: RequestDirection) {
+    isMade = direction == .outbound
+    method = labels["http_request_method"] ?? ""
+    path = labels[isMade ? "url_template" : "http_route"] ?? ""
+    guard isMade else { return }
+    client = labels["client"] ?? ""
+    server = Self.server(labels["server_address"], labels["server_port"])
+  }
+
+  init(_ request: RequestDescription) {
+    isMade = request.direction == .outbound
+    (method, path) = (request.methodLabel, request.urlTemplate?.asLabel ?? "")
+    guard isMade else { return }
+    client = request.client.asLabel
+    server = Self.server(request.serverAddress?.asLabel, request.serverPort.map(String.init))
+  }
+
+  private static func server(_ address: String?, _ port: String?) -> String {
+    guard let port, port != "80", port != "443" else { return address ?? "" }
+    return "\(address ?? ""):\(port)"
+  }
+}

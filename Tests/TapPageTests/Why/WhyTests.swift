@@ -1,0 +1,102 @@
+import SessionTap
+import TestSupport
+
+@testable import TapPage
+
+/// `/why`, and what it reads of a recorder.
+@Suite struct WhyTests {
+  private struct Answer: Decodable {
+    struct Finding: Decodable {
+      let kind: String, isWrong: Bool, client: String, route: String, server: String
+    }
+
+    let isWell: Bool, sentence: String, requests: Int, failed: Int, findings: [Finding]
+  }
+
+  /// - Returns: The type and the body.
+  private static func ask(
+    _ route: EndpointRoute, _ query: String = "", accepting type: String? = nil
+  ) async throws -> EndpointResponse {
+    guard case .deferred(let start) = route.handler else {
+      throw Browser.Failure(description: "it is made on the queue of all connections")
+    }
+    let request = EndpointRequest(path: "/why", query: query, headers: type.map { ["Accept": $0] } ?? [:])
+    return await withCheckedContinuation { continuation in
+      start(request) { continuation.resume(returning: $0) }
+    }
+  }
+
+  @Test func `is text for a person and JSON for a program, of the same time`() async throws {
+    let driver = try RequestDriver(registry: Registry(), keepsHistory: true)
+    let request = RequestDescription(
+      client: "payments", method: "POST", url: "https://pay.test/charge/17?card=1", serverAddress: "pay.test",
+      serverPort: 8_443, urlTemplate: "/charge/{id}")
+    for _ in 0..<4 { driver.record(request, .response(statusCode: 503)) }
+    driver.record(
+      RequestDescription(direction: .inbound, method: "GET", url: "/", urlTemplate: "/cart"),
+      .response(statusCode: 200))
+    var answers: [String] = []
+    for (query, type) in [
+      ("", nil), ("", "application/json"), ("", "application/json;q=0.1, text/plain"), ("", "text/html, */*"),
+      ("seconds=600", "*/*"), ("seconds=1", nil), ("seconds=x", nil),
+    ] as [(String, String?)] {
+      // Those that ask for the same within a second share the answer.
+      let answer = try await Self.ask(.why(driver.recorder), query, accepting: type)
+      let body = String(decoding: answer.body, as: UTF8.self).replacing(/\d\d:\d\d:\d\d/) { _ in "TIME" }
+      answers.append("\(answer.status) \(answer.headers["Content-Type"] ?? "") \(body)")
+    }
+    let text =
+      "4 of 4 requests of `payments` to POST pay.test:8443/charge/{id} failed since TIME: 503 Service Unavailable.\n"
+    let plain = "200 text/plain; charset=utf-8 \(text)"
+    let refused = "400 text/plain; charset=utf-8 400 Bad Request: seconds must be a number from 5 to 600\n"
+    #expect([0, 2, 3, 4, 5, 6].map { answers[$0] } == [plain, plain, plain, plain, refused, refused])
+    let json = try await Self.ask(.why(driver.recorder), accepting: "application/json")
+    let decoder = with(JSONDecoder()) { $0.keyDecodingStrategy = .convertFromSnakeCase }
+    let answer = try decoder.decode(Answer.self, from: Data(json.body))
+    #expect(answers[1].hasPrefix("200 application/json {\"is_well\":false,"))
+    #expect(!answer.isWell && answer.requests == 5 && answer.failed == 4 && answer.findings.count == 1)
+    // No more than the metrics tell.
+    let finding = try #require(answer.findings.first)
+    #expect(
+      [finding.kind, finding.client, finding.route, finding.server] == [
+        "fails", "payments", "/charge/{id}", "pay.test:8443",
+      ])
+    #expect(!String(decoding: json.body, as: UTF8.self).contains("card"))
+  }
+
+  @Test func `reads what requests took, failed with and wait for`() throws {
+    let driver = try RequestDriver(registry: Registry(), keepsHistory: true) { $0.waitingLimit = .seconds(1) }
+    let made = RequestDescription(client: "c", method: "GET", serverAddress: "a", serverPort: 443)
+    driver.record(made) {
+      ($0.duration, $0.timings[.resolve], $0.timings[.local]) = (
+        .seconds(2), .milliseconds(1_500), .milliseconds(500)
+      )
+    }
+    driver.record(made, .response(statusCode: 404))
+    driver.record(made, .failure(.connect, statusCode: nil))
+    driver.record(made, .cancelled)
+    for method in ["GET", "PUT"] {
+      driver.record(
+        RequestDescription(direction: .inbound, method: method, url: "/", urlTemplate: "/both"),
+        .response(statusCode: 200))
+    }
+    driver.requestStarted(made)
+    let evidence = Evidence(driver.recorder, at: Instant.now.advanced(by: .seconds(4)))
+    let tallies = evidence.steps.reduce(into: [:]) { $0.merge($1.tallies, uniquingKeysWith: +) }
+    let kind = RequestKind(client: "c", server: "a", method: "GET")
+    let tally = try #require(tallies[kind])
+    #expect(tally.count == 4 && tally.failures == ["404": 1, "connect": 1] && tally.answered == 2)
+    #expect(tally.phases == [.resolve: 1.5, .local: 0.5] && tally.longest == 2 && tally.slow == 1)
+    #expect(tallies[RequestKind(isMade: false, path: "/both")]?.count == 2)
+    #expect(evidence.active.map(\.kind) == [kind] && evidence.active.map(\.limit) == [1])
+  }
+
+  /// Each name of an article is one that the file of the runbooks has.
+  @Test func `its runbooks are there`() throws {
+    let runbooks = try Repository.text("dashboards/runbooks.md").lowercased()
+    let sources = ["Failures", "Hangs", "Time"].map { "Sources/TapPage/Why/Past+\($0).swift" }
+    let text = try sources.map(Repository.text).joined()
+    let names = Set(text.matches(of: /"((?:http(?:client|server)|sessiontap)[a-z]+)"/).map { $0.1 })
+    #expect(names.count >= 7 && names.filter { !runbooks.contains("\n## \($0)\n") } == [])
+  }
+}
