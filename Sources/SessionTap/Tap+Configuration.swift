@@ -34,7 +34,7 @@ extension Tap {
     /// says otherwise.
     public var servesLog = false
     /// Where the metrics are served; `nil` serves none, and keeps no history for the page, which takes at
-    /// most 5 MiB for each direction. By default refusals become warnings in the log.
+    /// most 3 MiB for each direction. By default refusals become warnings in the log.
     public var endpoint: Endpoint.Configuration? = Endpoint.Configuration()
     /// Whether ``Tap/start()`` throws if another process uses the endpoint's address, as the old one does in
     /// a restart. By default it warns, and the endpoint tries again each second until the address is free.

@@ -6,7 +6,7 @@
 package struct RequestHistory: Sendable {
   static let slotNanoseconds: Int64 = 5_000_000_000
   static let slotCount: Int64 = 120
-  static let byteLimit = 5 << 20
+  static let byteLimit = 3 << 20
 
   /// What a reader gets: the slots that are over, and the current one up to now.
   package struct Window: Sendable {
