@@ -6,7 +6,7 @@ import sys
 ORDER = [
     "timestamp", "severity", "event", "client.name", "http.request.method", "http.request.method_original", "url.full",
     "url.path", "url.scheme", "http.route", "client.address", "url.template", "server.address", "server.port", "http.response.status_code", "error.type", "duration_s",
-    "time_to_first_byte_s", "queue_s", "resolve_s", "connect_s", "tls_s", "upload_s", "processing_s", "response_s", "transfer_s", "local_s", "cut_off_phase", "waiting_for", "idle_s",
+    "time_to_first_byte_s", "upstream_s", "own_s", "upstream_requests", "queue_s", "resolve_s", "connect_s", "tls_s", "upload_s", "processing_s", "response_s", "transfer_s", "local_s", "cut_off_phase", "waiting_for", "idle_s",
     "network.protocol.version", "network.peer.address", "connection.reused", "network.resent_after_s", "network.round_trip_s", "network.retransmits", "http.request.body.size", "http.response.body.size", "http.request.resend_count",
     "from_cache", "outcome", "trace_id", "span_id", "error.message",
 ]

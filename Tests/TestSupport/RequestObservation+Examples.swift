@@ -26,6 +26,7 @@ extension RequestObservation {
     (whole.networkRoundTrip, whole.retransmittedSegments) = (.seconds(1), 1)
     (whole.resendCount, whole.isFromCache) = (1, true)
     (whole.request.headers, whole.responseHeaders) = (["accept": "text/plain"], ["server": "x"])
+    whole.upstream = .example
     return whole
   }
 

@@ -3,8 +3,9 @@
 from .board import board
 from .overview import APDEX, APDEX_SAYS, ERRORS, NO_LINE, SECONDS
 from .panels import ITS_ROUTE, graph, heat, number, quantiles, thresholds, top
-from .promql import (DURATION, PROCESS, ROUTE, SERVED, SERVED_ACTIVE, SERVED_ERROR_SAYS, SERVED_REQUEST_BODY,
-                     SERVED_RESPONSE_BODY, active, apdex, counted, mean, quantile, served_error_share, summed, total)
+from .promql import (CALL_SECONDS, CALLS, PROCESS, ROUTE, SERVED, SERVED_ACTIVE, SERVED_ERROR_SAYS,
+                     SERVED_REQUEST_BODY, SERVED_RESPONSE_BODY, SERVED_UPSTREAM, active, apdex, counted, mean, quantile,
+                     served_error_share, summed, total)
 from .versions import VERSION_SAYS, error_share_by_version
 
 EACH = ("http_request_method", "url_scheme", "http_route", "http_response_status_code", "error_type")
@@ -18,11 +19,18 @@ JOB = 'job=~"$job"'
 SCORE = "job:http_server_apdex:rate5m"
 ITS_APDEX = f"{SCORE}{{{JOB}}}"
 OBJECTIVE_SAYS = " The objective leaves out what the caller abandoned."
+CALLED = {"http_route": "Route", "client": "Client"}
 ROUTED = "What no route matched has none."
 
 
 def served(*group, where=""):
     return counted(SERVED, *group, labels=ROUTE, where=where)
+
+
+def upstream(metric):
+    """Of the calls within served requests, by route and client, for each request of the route."""
+    calls = total(metric, "http_route", "client", labels=ROUTE, where='otel_metric_overflow=""')
+    return f"{calls} / on (http_route) group_left () {served('http_route')}"
 
 
 def burnt(*windows):
@@ -102,6 +110,18 @@ def inbound():
                     f"topk(10, {summed(SERVED, 'http_route', labels=ROUTE)})", {"http_route": "Route"}, "s",
                     value="Seconds a second"),
             ]),
+            ("Whose time", [
+                graph("Upstream share by route", "Of the time of its requests, that in which at least one request that the app made "
+                      "within them was active. The rest is the app's own.", "percentunit",
+                      (f"{summed(SERVED_UPSTREAM, 'http_route', labels=ROUTE)} / {summed(SERVED, 'http_route', labels=ROUTE)}",
+                       route), maximum=1, link=ITS_ROUTE),
+                quantiles("Upstream time", "Of the requests within which the app made others.", SERVED_UPSTREAM, ROUTE,
+                          steps=SECONDS),
+                graph("Calls for each request", "Requests that the app makes by those that it serves, by route and client: many "
+                      "are a loop around a call.", "short", (upstream(CALLS), "{{client}} {{http_route}}")),
+                top("Waited for", "Seconds of calls for each request of the route. Parallel calls add up to more than its duration.",
+                    f"topk(10, {upstream(CALL_SECONDS)})", CALLED, "s", value="Seconds a request"),
+            ]),
             ("Load", [
                 graph("Active by method", "Requests that are being served.", "short",
                       (active(SERVED_ACTIVE, PROCESS, "http_request_method"), "{{http_request_method}}"), stack=True,
@@ -109,10 +129,6 @@ def inbound():
                 graph("Oldest active", "Age of the oldest request that is being served.", "s",
                       (f"max by (http_request_method) (http_server_oldest_active_request_seconds{{{PROCESS}}})",
                        "{{http_request_method}}"), width=8),
-                graph("Calls for each request", "Requests that the app makes by those that it serves: a step is a retry, or "
-                      "a loop around a call. All routes and clients.", "short",
-                      (f"{counted(DURATION, labels=PROCESS)} / {counted(SERVED, labels=PROCESS)}", "calls, all routes"),
-                      width=8),
                 top("All of them", "Requests a second by all of their labels.", served(*EACH), NAMES, "reqps",
                     value="Requests a second", width=24),
             ]),

@@ -37,6 +37,8 @@ public struct RequestSnapshot: Sendable, Equatable {
   public let start: Timestamp
   /// ``start`` on the monotonic clock. The same in all snapshots of a request that has begun.
   package let begin: Instant
+  /// What the calls within a served request have taken until now; `nil` without any.
+  package var upstream: UpstreamTime?
   private let now: Instant
   private var progress: RequestProgress
 
@@ -53,6 +55,14 @@ public struct RequestSnapshot: Sendable, Equatable {
     var other = self
     other.progress.wait = .request
     return other
+  }
+
+  /// Whether the app makes this request within a served one.
+  package func isMade(within other: RequestSnapshot) -> Bool {
+    guard request.direction == .outbound, let served = other.request.traceContext?.served else {
+      return false
+    }
+    return request.traceContext?.served === served
   }
 
   /// The time since the start.

@@ -23,6 +23,9 @@ public struct RequestObservation: Sendable, Equatable {
   public var timeToFirstByte: Duration?
   /// Where the time went, as far as it is known.
   public var timings = RequestTimings()
+  /// What the calls that the app made within a served request took: one that it makes has none, nor has a
+  /// served one without calls.
+  public package(set) var upstream: UpstreamTime?
   /// The phase in which the request failed or was cancelled, or `nil` if there is none or it is unknown. Its
   /// length in ``timings`` is the time until then, which says nothing of how long it would have taken.
   public var cutOffPhase: RequestTimings.Phase?
@@ -102,6 +105,12 @@ extension RequestObservation {
     case .failure(let type, _): type.rawValue
     case .cancelled: nil
     }
+  }
+
+  /// The time of a served request in which none of its calls was active: the app's own. `nil` of a request
+  /// that it makes.
+  public var ownTime: Duration? {
+    request.direction == .inbound ? max(.zero, duration - (upstream?.duration ?? .zero)) : nil
   }
 
   /// When the request ended, at most the last moment that a timestamp can express.

@@ -13,6 +13,9 @@ public struct TraceContext: Sendable, Equatable {
   public let tracestate: String?
   /// The span of a ``RequestTracer`` that has these ids, if one has made it. Equality ignores it.
   public let span: (any AnyObject & Sendable)?
+  /// The calls of the served request that has this trace, or within which a request with this trace is made.
+  /// Equality ignores it.
+  package private(set) var served: ServedCalls?
 
   /// The `sampled` flag: the caller may have recorded this trace.
   public var isSampled: Bool { flags & Self.sampled != 0 }
@@ -65,14 +68,21 @@ public struct TraceContext: Sendable, Equatable {
 
   private init(
     _ trace: TraceBits, span: UInt64, flags: UInt8, tracestate: String? = nil,
-    of object: (any AnyObject & Sendable)? = nil
+    of object: (any AnyObject & Sendable)? = nil, within served: ServedCalls? = nil
   ) {
     (high, low) = (trace.high, trace.low)
     (spanBits, self.flags) = (span, flags)
-    (self.tracestate, self.span) = (tracestate, object)
+    (self.tracestate, self.span, self.served) = (tracestate, object, served)
   }
 
-  /// The ids and flags alone: what outlives the request keeps no object of a tracer's.
+  /// The same, as that of a served request or of a call within it.
+  package func within(_ served: ServedCalls?) -> TraceContext {
+    var trace = self
+    trace.served = served
+    return trace
+  }
+
+  /// The ids and flags alone: what outlives the request keeps neither an object of a tracer's nor its calls.
   package var withoutSpan: TraceContext { TraceContext(traceBits, span: spanBits, flags: flags) }
 
   /// Whether two contexts are the same in a request's headers.
@@ -110,7 +120,8 @@ public struct TraceContext: Sendable, Equatable {
 
   /// A new span of the same trace, for a request that this span makes: with the same flags and `tracestate`.
   public func child() -> TraceContext {
-    TraceContext(traceBits, span: TraceIdentifiers.next().span, flags: flags, tracestate: tracestate)
+    TraceContext(
+      traceBits, span: TraceIdentifiers.next().span, flags: flags, tracestate: tracestate, within: served)
   }
 
   /// The value of a `traceparent` header, version 00.
@@ -141,7 +152,8 @@ extension TraceContext {
   /// as the newest tap with a `Tap.Configuration.traceSamplingRate` has it.
   public static func next() -> TraceContext {
     let (tracer, findTrace) = NewestTracing.sources
-    return tracer?.beginClientSpan() ?? (current ?? findTrace?())?.child()
+    let parent = current ?? findTrace?()
+    return tracer?.beginClientSpan().within(parent?.served) ?? parent?.child()
       ?? .random(samplingRate: NewestTracing.samplingRate)
   }
 
@@ -156,15 +168,22 @@ extension TraceContext {
 
   /// The trace of a request that was made within another one.
   package static func next(in parent: TraceContext) -> TraceContext {
-    NewestTracing.sources.tracer?.beginClientSpan(in: parent) ?? parent.child()
+    NewestTracing.sources.tracer?.beginClientSpan(in: parent).within(parent.served) ?? parent.child()
   }
 
   /// The trace of a request that is made here: the tracer's, ``current``, or what an adapter finds; `nil`
   /// without any.
   package static var ofCurrentWork: TraceContext? {
     let (tracer, findTrace) = NewestTracing.sources
-    if let tracer { return tracer.currentTrace }
-    return current ?? findTrace?()
+    let found = current ?? findTrace?()
+    return tracer.map { $0.currentTrace?.within(found?.served) } ?? found
+  }
+
+  /// The trace of a request that is made here, within the served request of this task, or else that of the
+  /// trace.
+  var madeHere: TraceContext {
+    let served = (Self.current ?? NewestTracing.found)?.served
+    return served == nil ? self : within(served)
   }
 }
 

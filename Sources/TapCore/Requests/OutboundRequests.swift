@@ -29,7 +29,7 @@ public struct OutboundRequests: Sendable {
     trace: TraceContext = .next(), fields: [String: FieldValue] = [:],
     headers: (String) -> String? = { _ in nil }
   ) -> ActiveRequest {
-    let server = URLAuthority(url)
+    let (server, trace) = (URLAuthority(url), trace.madeHere)
     return ActiveRequest(
       RequestDescription(
         direction: .outbound, client: client, method: method, url: url, serverAddress: server?.host,

@@ -9,7 +9,7 @@ final class RequestColumn: Sendable {
     /// 1 for each request, or for each that was cancelled; the end of what was counted at the begin.
     case one, cancelled, minusOne
     case redirects, openedConnections, retransmittedSegments
-    case duration, timeToFirstByte, roundTrip
+    case duration, timeToFirstByte, roundTrip, upstream
     case requestBodySize, responseBodySize
 
     /// `nil` is unknown. A value below 0 is dropped and counted, but for a gauge.
@@ -25,6 +25,7 @@ final class RequestColumn: Sendable {
       case .duration: seconds(request.duration.nanoseconds)
       case .timeToFirstByte: request.timeToFirstByte.map { seconds($0.nanoseconds) }
       case .roundTrip: request.networkRoundTrip.map { seconds($0.nanoseconds) }
+      case .upstream: request.upstream.map { seconds($0.nanoseconds) }
       case .requestBodySize: request.requestBodySize.map(Double.init)
       case .responseBodySize: request.responseBodySize.map(Double.init)
       }
@@ -66,7 +67,7 @@ final class RequestColumn: Sendable {
 
   /// A sum of values. A series without a value is not exposed.
   static func sum(
-    _ name: String, _ help: String, _ value: Value
+    _ name: String, _ help: String, _ value: Value = .none
   ) throws(RegistryError) -> RequestColumn {
     try number(name, help, atBegin: 0, atEnd: value, nil)
   }
@@ -88,7 +89,8 @@ final class RequestColumn: Sendable {
     _ name: String, _ help: String, atBegin: Double, atEnd: Value, _ initialNumber: Double?
   ) throws(RegistryError) -> RequestColumn {
     let type: MetricType = name.hasSuffix("_total") ? .counter : .gauge
-    let descriptor = try FamilyDescriptor(name: name, help: help, type: type, unit: nil)
+    let unit = name.hasSuffix("_seconds_total") ? "seconds" : nil
+    let descriptor = try FamilyDescriptor(name: name, help: help, type: type, unit: unit)
     return RequestColumn(descriptor, atBegin: atBegin, atEnd: atEnd, initialNumber)
   }
 }

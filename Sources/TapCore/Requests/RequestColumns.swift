@@ -11,8 +11,12 @@ struct RequestColumns {
   let phases: [RequestColumn]
   /// Of the connections to a server.
   let servers: [RequestColumn]
+  /// Of the served requests within which the app made others.
+  let routes: [RequestColumn]
+  /// Of the requests that the app made within them.
+  let upstreams: [RequestColumn]
 
-  var all: [RequestColumn] { clients + targets + ends + phases + servers }
+  var all: [RequestColumn] { clients + targets + ends + phases + servers + routes + upstreams }
 
   /// The bounds of the first column of the ends.
   var durationBounds: [Double] { ends.first?.layout?.upperBounds ?? [] }
@@ -80,6 +84,7 @@ struct RequestColumns {
         "TCP segments that were sent again on the connections of HTTP client requests.",
         .retransmittedSegments),
     ]
+    (routes, upstreams) = ([], [])
   }
 
   private init(inbound configuration: RequestConfiguration) throws(RegistryError) {
@@ -112,6 +117,21 @@ struct RequestColumns {
       try .histogram(
         "http_server_response_body_size_bytes", "Size of HTTP server response bodies.", sizes,
         .responseBodySize),
+    ]
+    routes = [
+      try .histogram(
+        "http_server_request_upstream_seconds",
+        "Time in which at least one request that the app made within an HTTP server request was active.",
+        durations, .upstream)
+    ]
+    upstreams = [
+      try .sum(
+        "http_server_upstream_requests_total",
+        "Requests that the app made within HTTP server requests that have ended."),
+      try .sum(
+        "http_server_upstream_request_seconds_total",
+        "Sum of the durations of these requests, more than the time that passed if they were parallel."
+      ),
     ]
     (phases, servers) = ([], [])
   }

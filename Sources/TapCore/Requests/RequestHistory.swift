@@ -28,7 +28,15 @@ package struct RequestHistory: Sendable {
     /// How many processors the process has kept busy since the slot before, on average. `nil` of the current
     /// slot.
     package fileprivate(set) var busyProcessors: Double?
+    /// Of the routes within whose requests the app made others, in no order.
+    package fileprivate(set) var upstream: [Upstream] = []
     fileprivate var bytes = 0
+
+    fileprivate var isEmpty: Bool { additions.isEmpty && upstream.isEmpty }
+
+    fileprivate mutating func measure() {
+      bytes = additions.reduce(0) { $0 + $1.bytes } + upstream.reduce(0) { $0 + $1.bytes }
+    }
   }
 
   /// The requests of one series in one slot.
@@ -67,7 +75,7 @@ package struct RequestHistory: Sendable {
 
     fileprivate var bytes: Int {
       MemoryLayout<Addition>.stride + labels.count + 4 * counts.count + account.bytes
-        + (slowest == nil ? 0 : Example.bytes) + (newestFailure == nil ? 0 : Example.bytes)
+        + (slowest?.bytes ?? 0) + (newestFailure?.bytes ?? 0)
     }
   }
 
@@ -105,14 +113,17 @@ package struct RequestHistory: Sendable {
     package let trace: TraceContext?
     package let timings: RequestTimings
     package let cutOffPhase: RequestTimings.Phase?
+    package let upstream: UpstreamTime?
 
     /// What it takes with its timings and the text of an error's type, at most.
-    fileprivate static let bytes = 256
+    fileprivate var bytes: Int {
+      256 + (upstream?.clients.count ?? 0) * MemoryLayout<UpstreamTime.Client>.stride
+    }
 
     fileprivate init(_ request: borrowing RequestObservation) {
       (nanoseconds, end, statusCode) = (request.duration.nanoseconds, request.endTime, request.statusCode)
       (errorType, trace) = (request.errorType, request.request.traceContext?.withoutSpan)
-      (timings, cutOffPhase) = (request.timings, request.cutOffPhase)
+      (timings, cutOffPhase, upstream) = (request.timings, request.cutOffPhase, request.upstream)
     }
   }
 
@@ -138,6 +149,8 @@ package struct RequestHistory: Sendable {
   private var slots: [Slot] = []
   private var number: Int64 = 0
   private var changes: [SeriesID: Change] = [:]
+  /// Of the current slot, by route.
+  private var upstream: [String?: Upstream] = [:]
   private var bytes = 0
   /// When the last slot ended, and the processor time by then.
   private var closed: (time: Instant, processor: Int64)?
@@ -164,12 +177,12 @@ package struct RequestHistory: Sendable {
         Double(processor &- before.processor) / Double(now.nanoseconds &- before.time.nanoseconds)
     }
     self.closed = (now, processor)
-    if !closed.additions.isEmpty {
+    if !closed.isEmpty {
       forgetFaster(closed)
       slots.append(closed)
       bytes += closed.bytes
     }
-    changes = [:]
+    (changes, upstream) = ([:], [:])
     number = now.nanoseconds / Self.slotNanoseconds
     while let oldest = slots.first, bytes > Self.byteLimit || oldest.number < number - Self.slotCount {
       bytes -= oldest.bytes
@@ -197,11 +210,16 @@ package struct RequestHistory: Sendable {
     }
   }
 
+  /// Adds what the calls within a request took.
+  mutating func add(_ time: UpstreamTime, of duration: Duration, route: String?) {
+    upstream[route, default: Upstream(route: route)].add(time, of: duration)
+  }
+
   /// - Parameter values: Those of the ``changed`` series now.
   func window(_ values: [SeriesID: Values], at now: Instant) -> Window {
     let covered = max(0, min(now.nanoseconds &- start.nanoseconds, Self.slotNanoseconds * Self.slotCount))
     let oldest = (now.nanoseconds &- covered) / Self.slotNanoseconds
-    let slots = (slots + [slot(values)]).filter { $0.number >= oldest && !$0.additions.isEmpty }
+    let slots = (slots + [slot(values)]).filter { $0.number >= oldest && !$0.isEmpty }
     return Window(bounds: bounds, covered: covered, slots: slots)
   }
 
@@ -211,7 +229,8 @@ package struct RequestHistory: Sendable {
     for (id, change) in changes {
       if let now = values[id] { slot.additions.append(Addition(id, now, since: change)) }
     }
-    slot.bytes = slot.additions.reduce(0) { $0 + $1.bytes }
+    slot.upstream = Array(upstream.values)
+    slot.measure()
     return slot
   }
 
@@ -228,9 +247,9 @@ package struct RequestHistory: Sendable {
         }
         if later.newestFailure != nil { slots[slot].additions[index].newestFailure = nil }
       }
-      let bytes = slots[slot].additions.reduce(0) { $0 + $1.bytes }
-      self.bytes -= slots[slot].bytes - bytes
-      slots[slot].bytes = bytes
+      bytes -= slots[slot].bytes
+      slots[slot].measure()
+      bytes += slots[slot].bytes
     }
   }
 }

@@ -111,6 +111,24 @@ enum RequestLabels {
   }
 }
 
+/// The labels of what the calls within served requests took.
+extension RequestLabels {
+  /// The route of served requests.
+  struct Route: RequestLabelSet {
+    let route: String?
+
+    var pairs: [(String, String)] { [("http_route", route ?? "")] }
+  }
+
+  /// The route of served requests, and the client of their calls.
+  struct Upstream: RequestLabelSet {
+    let route: String?
+    let client: String
+
+    var pairs: [(String, String)] { [("client", client), ("http_route", route ?? "")] }
+  }
+}
+
 protocol RequestLabelSet: Hashable, Sendable {
   /// In any order. An empty value omits its label.
   var pairs: [(String, String)] { get }

@@ -45,6 +45,10 @@ package final class RequestRecord: Sendable {
   private let source: (any RequestProgressSource)?
   /// The app calls ``ActiveRequest/responseBegan(statusCode:route:)`` when the response begins.
   private let isToldByApp: Bool
+  /// The calls of this request, if the app serves it, or of the served request within which the app makes it.
+  private let served: ServedCalls?
+  /// Of a request that is such a call: the index of its client.
+  private let callIndex: Int?
   private let state: Mutex<State>
   /// What is known of the request: at first its description. Guarded by `state` until its end, and unchanged
   /// afterwards: consumers read it without a copy, which would cost as much as the rest, and without the
@@ -60,6 +64,8 @@ package final class RequestRecord: Sendable {
     progress source: (any RequestProgressSource)? = nil
   ) {
     (self.recorder, self.source, isToldByApp) = (recorder, source, false)
+    served = description.traceContext?.served
+    callIndex = served?.enter(description.client, at: .now)
     contents = Contents(observation: RequestObservation(begun: description))
     state = Mutex(State())
     recorder.count(1)
@@ -67,14 +73,32 @@ package final class RequestRecord: Sendable {
   }
 
   init(begun description: consuming RequestDescription, recorder: RequestRecorder) {
+    let now = Instant.now
     (self.recorder, source, isToldByApp) = (recorder, nil, true)
+    served = description.traceContext?.served
+    callIndex = description.direction == .inbound ? nil : served?.enter(description.client, at: now)
     contents = Contents(observation: RequestObservation(begun: description, at: .now))
-    state = Mutex(State(stage: .active(start: .now)))
+    state = Mutex(State(stage: .active(start: now)))
     recorder.count(1)
     recorder.add(self)
   }
 
-  deinit { recorder.count(-1) }
+  deinit {
+    if callIndex != nil, !hasLeft { leave(at: .now) }
+    recorder.count(-1)
+  }
+
+  private var hasLeft: Bool {
+    switch state.withLock({ $0.stage }) {
+    case .made, .active: false
+    case .givenUp, .ended: true
+    }
+  }
+
+  /// Leaves the served request whose call this is.
+  private func leave(at instant: Instant) {
+    if let callIndex { served?.leave(callIndex, at: instant) }
+  }
 
   package var isActive: Bool { state.withLock { if case .active = $0.stage { true } else { false } } }
 
@@ -85,7 +109,8 @@ package final class RequestRecord: Sendable {
     announce { state in
       switch state.stage {
       case .active, .ended: return false
-      case .made, .givenUp: break
+      case .givenUp: if let callIndex { served?.enterAgain(callIndex, at: instant) }
+      case .made: break
       }
       state.stage = .active(start: instant)
       contents.observation.start = time
@@ -107,7 +132,11 @@ package final class RequestRecord: Sendable {
         state.stage = .ended
         if end.statusCode == nil { contents.observation.headStatusCode = statusCode }
         contents.observation.end(end, after: instant.nanoseconds &- start.nanoseconds, add)
+        if contents.observation.request.direction == .inbound {
+          contents.observation.setUpstream(served?.end(at: instant))
+        }
       }
+      leave(at: instant)
       return true
     }
   }
@@ -160,7 +189,9 @@ package final class RequestRecord: Sendable {
         statusCode == nil ? (isInbound ? .handler : .response) : (isInbound ? .client : .body)
       let progress =
         source?.progress ?? RequestProgress(wait: isToldByApp ? wait : nil, statusCode: statusCode)
-      return RequestSnapshot(request, start: start, begin: begin, progress, at: now)
+      var snapshot = RequestSnapshot(request, start: start, begin: begin, progress, at: now)
+      if isInbound { snapshot.upstream = served?.time(at: now) }
+      return snapshot
     }
   }
 
@@ -247,5 +278,12 @@ extension RequestObservation {
     self.end = end
     duration = .nanoseconds(nanoseconds)
     add(&self)
+  }
+
+  /// A call may end between the end of the served request and this one.
+  fileprivate mutating func setUpstream(_ time: UpstreamTime?) {
+    guard var time else { return }
+    time.nanoseconds = min(time.nanoseconds, max(0, duration.nanoseconds))
+    upstream = time
   }
 }

@@ -13,6 +13,8 @@ package struct RequestStore: Sendable {
   private var ends: RequestTable<EndKey>
   private var servers: RequestTable<RequestLabels.Server>
   private var phases: RequestTable<PhaseKey>
+  private var routes: RequestTable<RequestLabels.Route>
+  private var upstreams: RequestTable<RequestLabels.Upstream>
   /// `nil` if nothing shows it.
   private var history: RequestHistory?
   package var active: ActiveRequestTable
@@ -54,6 +56,8 @@ package struct RequestStore: Sendable {
     ends = RequestTable(columns.ends, series, leadCount: Lead.serverAndPhasesCount)
     servers = RequestTable(columns.servers, series)
     phases = RequestTable(columns.phases, series)
+    routes = RequestTable(columns.routes, series)
+    upstreams = RequestTable(columns.upstreams, series)
   }
 
   /// Counts a request as active.
@@ -100,7 +104,8 @@ package struct RequestStore: Sendable {
     }
     if history != nil { keepHistory(of: end, request, at: now()) }
     let leads = ends.record(request, in: end, exemplars.trace(of: request.request))
-    guard direction == .outbound, !request.timings.isEmpty || servers.hasValue(of: request) else { return }
+    guard direction == .outbound else { return recordUpstream(of: request) }
+    guard !request.timings.isEmpty || servers.hasValue(of: request) else { return }
     let server: SeriesID
     if let known = servers.series.known(leads[Lead.server]) {
       server = known
@@ -116,6 +121,22 @@ package struct RequestStore: Sendable {
         ?? findPhase(index, request.request, of: end, isOverflow, server)
       phases.record(seconds(nanoseconds), in: id)
     }
+  }
+
+  /// Records what the calls within a served request took, by its route and by their clients.
+  private mutating func recordUpstream(of request: borrowing RequestObservation) {
+    guard var time = request.upstream else { return }
+    let route = request.request.urlTemplate?.asLabel
+    let id = routes.series.find(RequestLabels.Route(route: route), labels: \.rendered)
+    routes.record(request, in: id, exemplars.trace(of: request.request))
+    time.clients.removeAll { client in
+      let key = RequestLabels.Upstream(route: route, client: client.name.asLabel)
+      let id = upstreams.series.find(key, labels: \.rendered)
+      upstreams.record(Double(client.requestCount), in: id)
+      upstreams.record(seconds(client.nanoseconds), in: id, column: 1)
+      return upstreams.series.isOverflow(id)
+    }
+    if !routes.series.isOverflow(id) { history?.add(time, of: request.duration, route: route) }
   }
 
   /// Finds the series of a phase, to which the end leads from now on.
@@ -148,7 +169,8 @@ package struct RequestStore: Sendable {
     }
     if direction == .inbound, clients.series.isEmpty { return [] }
     return clients.series.gather(at: now) + targets.series.gather(at: now) + ends.series.gather(at: now)
-      + servers.series.gather(at: now) + phases.series.gather(at: now)
+      + servers.series.gather(at: now) + phases.series.gather(at: now) + routes.series.gather(at: now)
+      + upstreams.series.gather(at: now)
   }
 }
 

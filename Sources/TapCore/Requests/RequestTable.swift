@@ -68,11 +68,11 @@ struct RequestTable<Key: Hashable & Sendable> {
     series.update(id) { $0.set(max($0.number(index), age), index) }
   }
 
-  /// Records a value in the one column.
-  mutating func record(_ value: Double, in id: SeriesID) {
+  /// Records a value in one column.
+  mutating func record(_ value: Double, in id: SeriesID, column: Int = 0) {
     series.update(id) { row in
       row.recordCount &+= 1
-      row.add(value, to: 0, columns[0])
+      row.add(value, to: column, columns[column])
     }
   }
 

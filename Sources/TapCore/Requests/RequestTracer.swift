@@ -54,6 +54,7 @@ enum NewestTracing {
     }
   }
   private static let state = Mutex(State())
+  private static let hasFinder = Atomic(false)
 
   static func note(_ recorder: RequestRecorder) {
     state.withLock { state in
@@ -67,6 +68,12 @@ enum NewestTracing {
 
   static func find(by find: @escaping @Sendable () -> TraceContext?) {
     state.withLock { $0.findTrace = find }
+    hasFinder.store(true, ordering: .relaxed)
+  }
+
+  /// The trace of the current work that an adapter finds. Takes no lock where there is no adapter.
+  static var found: TraceContext? {
+    hasFinder.load(ordering: .relaxed) ? state.withLock { $0.findTrace }?() : nil
   }
 
   /// The tracer, and what finds an adapter's trace.

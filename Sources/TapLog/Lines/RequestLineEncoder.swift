@@ -70,6 +70,7 @@ struct RequestLineEncoder: Sendable {
       line.member("server.port", waiting.request.serverPort)
       line.member("http.response.status_code", waiting.statusCode)
       line.member("duration_s", nanoseconds: waiting.duration.nanoseconds)
+      upstream(waiting.upstream, of: waiting.duration, to: &line)
       line.member("waiting_for", waiting.wait?.rawValue)
       line.member("idle_s", nanoseconds: waiting.idleTime?.nanoseconds)
       line.member("http.request.body.size", waiting.requestBodySize, atLeast: 0)
@@ -133,11 +134,21 @@ struct RequestLineEncoder: Sendable {
   private func times(of observation: borrowing RequestObservation, to line: inout LineWriter) {
     line.member("duration_s", nanoseconds: observation.duration.nanoseconds)
     line.member("time_to_first_byte_s", nanoseconds: observation.timeToFirstByte?.nanoseconds)
+    upstream(observation.upstream, of: observation.duration, to: &line)
     observation.timings.forEach { number, nanoseconds in
       line.append(Self.phaseKeys[number])
       line.seconds(nanoseconds: nanoseconds)
     }
     line.member("cut_off_phase", observation.cutOffPhase?.rawValue)
+  }
+
+  /// Of a served request: where its time went, if the app made requests within it.
+  private func upstream(_ upstream: UpstreamTime?, of duration: Duration, to line: inout LineWriter) {
+    guard let upstream else { return }
+    let (time, duration) = (upstream.duration.nanoseconds, duration.nanoseconds)
+    line.member("upstream_s", nanoseconds: time)
+    line.member("own_s", nanoseconds: max(0, duration - time))
+    line.member("upstream_requests", upstream.requestCount)
   }
 
   private func connection(of observation: borrowing RequestObservation, to line: inout LineWriter) {

@@ -123,18 +123,28 @@ final class TapContext: Sendable {
   func observe(
     _ asked: TaskRequest, in parent: TraceContext?, progress: (any RequestProgressSource)? = nil
   ) -> [Request] {
-    let trace = asked.request.ownTrace ?? parent.map { TraceContext.next(in: $0) }
-    return clients.compactMap { client in
+    let own = asked.request.ownTrace
+    var trace = own.map { $0.within(parent?.served ?? $0.served) } ?? parent.map { TraceContext.next(in: $0) }
+    return clients(of: trace?.served).compactMap { client in
       let tap = client.tap
       // With one tap, `accept` has asked the filter.
       guard !tap.isStopped, clients.count == 1 || records(asked, for: client) else { return nil }
       let hasHeaders = tap.configuration.collectsHeaders
+      // It is one call of the served request, whatever the number of taps.
+      defer { trace = trace?.within(nil) }
       return Request(
         record: RequestRecord(
           describe(asked, for: client, trace: trace, hasHeaders: hasHeaders), recorder: tap.recorder,
           progress: progress),
         tap: tap)
     }
+  }
+
+  /// First the tap that records a served request: its call has the client name of that tap.
+  private func clients(of served: ServedCalls?) -> [Client] {
+    guard let served, clients.count > 1 else { return clients }
+    let isServing = { (client: Client) in served.areRecorded(by: client.tap.recorder) }
+    return clients.filter(isServing) + clients.filter { !isServing($0) }
   }
 
   /// Describes a request as the app made it. A template of its own takes precedence over the tap's.

@@ -68,7 +68,7 @@ struct EmittedMetrics {
       metrics.requestStarted(observation.request)
       metrics.requestEnded(observation)
     }
-    serveRequests(metrics.recorder.inbound)
+    serveRequests(metrics.recorder)
     try registry.register(ProcessMetrics())
     try registry.register(TargetInfo(serviceName: "shop", resourceAttributes: "service.version=1.2"))
     // A value that no instrument can take.
@@ -78,12 +78,15 @@ struct EmittedMetrics {
   }
 
   /// Requests that have every label, and more series of them than there is room for.
-  private static func serveRequests(_ inbound: InboundRequests) {
+  private static func serveRequests(_ recorder: RequestRecorder) {
     for method in ["GET", "POST", "PUT"] {
-      inbound.begin(method: method, path: "/orders", scheme: "https")
-        .end(statusCode: 503, route: "/orders", requestBodySize: 10, responseBodySize: 20)
+      let served = recorder.inbound.begin(method: method, path: "/orders", scheme: "https")
+      recorder.outbound.begin(client: "stock", method: "GET", url: "/", trace: served.trace.child())
+        .end(statusCode: 200)
+      let route = method == "GET" ? "/orders" : "/orders/\(method)"
+      served.end(statusCode: 503, route: route, requestBodySize: 10, responseBodySize: 20)
     }
-    inbound.begin(method: "GET", path: "/orders").cancel()
+    recorder.inbound.begin(method: "GET", path: "/orders").cancel()
   }
 
   /// The labels of a metric as a query names it, `nil` if nothing emits it.

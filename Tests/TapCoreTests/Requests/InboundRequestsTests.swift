@@ -29,7 +29,10 @@ import TestSupport
         http_server_oldest_active_request_seconds gauge Age of the oldest request that is being served, 0 without any.
         http_server_request_body_size_bytes histogram Size of HTTP server request bodies.
         http_server_request_duration_seconds histogram Duration of HTTP server requests, from their beginning to the end of their response.
+        http_server_request_upstream_seconds histogram Time in which at least one request that the app made within an HTTP server request was active.
         http_server_response_body_size_bytes histogram Size of HTTP server response bodies.
+        http_server_upstream_request_seconds_total counter Sum of the durations of these requests, more than the time that passed if they were parallel.
+        http_server_upstream_requests_total counter Requests that the app made within HTTP server requests that have ended.
         session_tap_inbound_cancelled_requests_total counter Inbound requests whose callers went away, or that were let go without an end.
         session_tap_inbound_ended_requests_total counter Inbound requests that have ended: with a response, with an error or by a cancel.
         session_tap_inbound_started_requests_total counter Inbound requests that have begun.
@@ -59,7 +62,7 @@ import TestSupport
         """)
     #expect(!registry.lines.contains { $0.hasPrefix("http_client_") || $0.hasPrefix("session_tap_started") })
     let overflow = #"session_tap_series_overflow_total{metric="http_server_"#
-    #expect(registry.lines.count { $0.hasPrefix(overflow) && $0.hasSuffix(" 0") } == 5)
+    #expect(registry.lines.count { $0.hasPrefix(overflow) && $0.hasSuffix(" 0") } == 8)
   }
 
   @Test func `expose nothing before the first`() throws {

@@ -32,6 +32,7 @@ import TestSupport
     (inbound.request.scheme, inbound.request.urlTemplate) = ("https", "/users/{id}")
     inbound.request.clientAddress = "192.0.2.7"
     inbound.request.serverPort = nil
+    inbound.upstream = .example
     // No body has such sizes, and a count of 0 is left out.
     var none = RequestObservation.bare()
     (none.requestBodySize, none.responseBodySize) = (.min, -1)
@@ -43,8 +44,8 @@ import TestSupport
       "client.name":"payments","http.request.method":"_OTHER","http.request.method_original":"BREW",\#
       "url.full":"https://api.example.com/v1/users/42?token=REDACTED","url.template":"/users/{id}",\#
       "server.address":"api.example.com","server.port":443,"http.response.status_code":206,\#
-      "error.type":"timeout","duration_s":0.012345,"time_to_first_byte_s":0.03,"queue_s":0.001,\#
-      "resolve_s":0.002,"connect_s":0.003,"tls_s":0.004,"upload_s":0.005,"processing_s":0.006,\#
+      "error.type":"timeout","duration_s":0.012345,"time_to_first_byte_s":0.03,\#
+      "upstream_s":0.012,"own_s":0.000345,"upstream_requests":3,"queue_s":0.001,"resolve_s":0.002,"connect_s":0.003,"tls_s":0.004,"upload_s":0.005,"processing_s":0.006,\#
       "response_s":0.007,"transfer_s":0.008,"local_s":0.009,"cut_off_phase":"processing",\#
       "network.protocol.version":"1.1","network.peer.address":"203.0.113.8",\#
       "connection.reused":false,"network.resent_after_s":0.02,"network.round_trip_s":0.0407,\#
@@ -62,6 +63,7 @@ import TestSupport
       {"timestamp":"2026-11-21T09:30:00.123456Z","severity":"INFO","event":"http.server.request",\#
       "http.request.method":"GET","url.path":"/users/42","url.scheme":"https","http.route":"/users/{id}",\#
       "client.address":"192.0.2.7","http.response.status_code":200,"duration_s":0.012345,\#
+      "upstream_s":0.012,"own_s":0.000345,"upstream_requests":3,\#
       "http.request.body.size":0,"http.response.body.size":512,"outcome":"ok",\#
       "trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331",\#
       "service.name":"shop","tenant":"acme"}
@@ -133,15 +135,16 @@ import TestSupport
     var progress = RequestProgress(
       wait: .client, statusCode: 200, lastActivity: Instant(nanoseconds: 1_000_000_000))
     (progress.requestBodySize, progress.responseBodySize) = (5, 0)
-    let snapshot = RequestSnapshot(
-      inbound, for: .seconds(9), progress, at: Instant(nanoseconds: 3_500_000_000))
+    let snapshot = with(
+      RequestSnapshot(inbound, for: .seconds(9), progress, at: Instant(nanoseconds: 3_500_000_000))
+    ) { $0.upstream = .example }
     log.requestWaits(snapshot)
     log.requestIsUnfinished(snapshot)
     log.requestIsUnfinished(RequestSnapshot(RequestDescription(client: "c", method: "GET"), for: .zero))
     #expect(log.shutdown() && log.statistics.lines(.warn) == 4)
     let served = #"""
       "http.request.method":"GET","url.path":"/a","http.response.status_code":200,"duration_s":9,\#
-      "waiting_for":"client","idle_s":2.5,"http.request.body.size":5,"http.response.body.size":0,\#
+      "upstream_s":0.012,"own_s":8.988,"upstream_requests":3,"waiting_for":"client","idle_s":2.5,"http.request.body.size":5,"http.response.body.size":0,\#
       "service.name":"shop","dropped_attributes_count":4}
       """#
     let expected = #"""

@@ -1,0 +1,323 @@
+import TestSupport
+
+@testable import TapCore
+
+/// Whose time that of a served request was: by instants of the test's own, and through the requests.
+struct ServedCallsTests {
+  private let observer = RecordingObserver()
+  private let registry = Registry()
+  /// One without observers.
+  private let another: RequestRecorder
+
+  init() throws { another = try RequestRecorder(registry: Registry()) }
+
+  private func recorder(limit: Int = 2_000, keepsHistory: Bool = false) throws -> RequestRecorder {
+    let inbound = with(RequestConfiguration()) {
+      ($0.series, $0.durationBuckets) = (.init(limit: limit), [1_000])
+    }
+    return try RequestRecorder(
+      registry: registry, inbound: inbound, consumers: [observer], keepsHistory: keepsHistory)
+  }
+
+  /// `10+a` is the begin of a call of the client `a` at 10, `20-a` the end of its oldest, `30|` that of the
+  /// served request.
+  private func time(_ events: String) throws -> String {
+    let calls = ServedCalls(of: another)
+    var (begun, ended) = ([String: [Int]](), "")
+    for event in events.split(separator: " ") {
+      let (now, client) = (
+        Instant(nanoseconds: Int64(event.prefix { $0.isNumber }) ?? 0), String(event.suffix(1))
+      )
+      switch event.drop(while: \.isNumber).first {
+      case "+": if let index = calls.enter(client, at: now) { begun[client, default: []].append(index) }
+      case "-": if begun[client]?.isEmpty == false { calls.leave(begun[client]?.removeFirst() ?? 0, at: now) }
+      default: ended = text(calls.end(at: now))
+      }
+    }
+    return ended
+  }
+
+  /// Such as `30: a 2 40, b 1 10`: the time, and of each client the calls and the sum of their durations.
+  private func text(_ time: UpstreamTime?) -> String {
+    guard let time else { return "none" }
+    let clients = time.clients.map { "\($0.name) \($0.requestCount) \($0.nanoseconds)" }
+    return "\(time.nanoseconds): " + clients.joined(separator: ", ")
+  }
+
+  @Test func `the time in which at least one call was active, and the calls of each client`() throws {
+    let rows = [
+      ("10|", "none"),
+      ("10+a 20-a 30|", "10: a 1 10"),
+      // Serial, parallel, overlapping, within each other.
+      ("10+a 20-a 30+a 45-a 60|", "25: a 2 25"),
+      ("10+a 10+b 10+a 40-a 40-b 40-a 60|", "30: a 2 60, b 1 30"),
+      ("10+a 20+b 30-a 40-b 60|", "30: a 1 20, b 1 20"),
+      ("10+a 20+b 30-b 40-a 60|", "30: a 1 30, b 1 10"),
+      ("10+a 20-a 20+a 25-a 60|", "15: a 2 15"),
+      // Those that are active at the end count until then, and what comes later does not.
+      ("10+a 20-a 90+b 95+b 100|", "20: a 1 10, b 2 15"),
+      ("10+a 20| 30-a 40+b 50-b", "10: a 1 10"),
+      ("10| 20+a 30-a", "none"),
+      // Threads that come in another order than they have read the clock in.
+      ("10+a 9-a 8+a 12-a 60|", "3: a 2 3"), ("20+a 10+b 50-a 40-b 60|", "40: a 1 30, b 1 30"),
+      ("30+a 20|", "0: a 1 0"),
+      ("9223372036854775000+a 9223372036854775000+a 9223372036854775807|", "807: a 2 1614"),
+    ]
+    let times = try rows.map { try time($0.0) }
+    #expect(times == rows.map(\.1))
+  }
+
+  @Test func `is the union of any calls`() throws {
+    var random = SeededGenerator(seed: 62)
+    for _ in 0..<300 {
+      let calls = (0..<Int.random(in: 0...12, using: &random)).map { _ in
+        let begin = Int.random(in: 0..<100, using: &random)
+        return (
+          client: "abc".randomElement(using: &random) ?? "a",
+          time: begin..<begin + Int.random(in: 1...30, using: &random)
+        )
+      }
+      // At one instant, ends come before begins; the two make no difference.
+      let events = calls.flatMap {
+        [($0.time.lowerBound, "+\($0.client)"), ($0.time.upperBound, "-\($0.client)")]
+      }
+      let text = events.sorted { ($0.0, $1.1) < ($1.0, $0.1) }.map { "\($0.0)\($0.1)" }.joined(separator: " ")
+      let end = Int.random(in: 30...140, using: &random)
+      let counted = calls.filter { $0.time.lowerBound < end }.map {
+        ($0.client, $0.time.clamped(to: 0..<end))
+      }
+      let served = try time(
+        (text.split(separator: " ").filter { (Int($0.prefix { $0.isNumber }) ?? 0) < end } + ["\(end)|"])
+          .joined(separator: " "))
+      let union = Set(counted.flatMap { Array($0.1) }).count
+      let sums = Dictionary(grouping: counted, by: \.0).map { client, calls in
+        "\(client) \(calls.count) \(calls.reduce(0) { $0 + $1.1.count })"
+      }
+      let parts = served.split(separator: ": ")
+      #expect(served == "none" ? counted.isEmpty : parts[0] == "\(union)")
+      #expect(served == "none" || parts[1].components(separatedBy: ", ").sorted() == sums.sorted(), "\(text)")
+    }
+  }
+
+  @Test func `names no more than 64 clients`() throws {
+    let calls = ServedCalls(of: another)
+    for number in 0..<1_000 {
+      let index = try #require(calls.enter("client \(number)", at: Instant(nanoseconds: 0)))
+      calls.leave(index, at: Instant(nanoseconds: 2))
+    }
+    let time = try #require(calls.end(at: Instant(nanoseconds: 5)))
+    #expect((time.requestCount, time.clients.count, time.nanoseconds) == (1_000, 65, 2))
+    #expect(text(time).hasSuffix("client 63 1 2, _OTHER 936 1872"))
+  }
+
+  /// Whatever ends it, and how often.
+  @Test(arguments: [true, false])
+  func `a call leaves once`(isDrained: Bool) throws {
+    let recorder = try recorder()
+    let ends: [(String, (RequestRecord) -> Void)] = [
+      ("an end", { $0.end(.response(statusCode: 200)) }), ("a cancel", { $0.end(.cancelled) }),
+      ("a failure", { $0.end(.failure(.timeout, statusCode: nil)) }), ("a release", { _ in }),
+    ]
+    var active: [String] = []
+    for (name, end) in ends {
+      for begins in [true, false] {
+        let calls = ServedCalls(of: recorder)
+        let request = RequestDescription(
+          client: "c", method: "GET", traceContext: TraceContext.random().within(calls))
+        var record: RequestRecord? = RequestRecord(request, recorder: recorder)
+        func note(_ step: String) {
+          let client = calls.time(at: .now)?.clients.first
+          active.append("\(name) \(step) \(client?.activeCount ?? -1) of \(client?.requestCount ?? -1)")
+        }
+        // While it is unstarted, too.
+        if isDrained { recorder.drain() }
+        note("made")
+        if begins { record?.begin() }
+        if let record { end(record) }
+        if let record, name != "a release" { end(record) }
+        if begins { record?.begin() }
+        record = nil
+        recorder.drain()
+        note("ended")
+      }
+    }
+    #expect(
+      active
+        == ends.flatMap { end in [1, 0, 1, 0].map { "\(end.0) \($0 == 1 ? "made" : "ended") \($0) of 1" } })
+  }
+
+  /// Foundation may start a loader that it has stopped.
+  @Test func `a call that was given up and begins after all is one call`() throws {
+    let calls = ServedCalls(of: another)
+    let request = RequestDescription(
+      client: "c", method: "GET", traceContext: TraceContext.random().within(calls))
+    let record = RequestRecord(request, recorder: another)
+    record.end(.cancelled, at: .now)
+    let before = try #require(calls.time(at: .now))
+    let start = Instant.now
+    record.begin(at: start)
+    record.end(.response(statusCode: 200), at: start.advanced(by: .seconds(7)))
+    let after = try #require(calls.time(at: .now))
+    #expect(after.duration - before.duration == .seconds(7))
+    #expect((after.requestCount, after.clients.first?.activeCount) == (1, 0))
+  }
+
+  @Test func `a trace passes them on to what is made within it, and nothing longer`() throws {
+    let recorder = try recorder()
+    let served = recorder.inbound.begin(method: "GET", path: "/")
+    let other = recorder.inbound.begin(method: "GET", path: "/")
+    let calls = try #require(served.trace.served)
+    let within = TraceContext.$current.withValue(served.trace) {
+      [
+        served.trace.child(), .next(), .next(in: served.trace), TraceContext.ofCurrentWork,
+        // Where the app gives a trace of its own, by that of the task.
+        recorder.outbound.begin(client: "c", method: "GET", url: "/", trace: .random()).trace,
+        recorder.outbound.begin(client: "c", method: "GET", url: "/", trace: other.trace.child()).trace,
+      ]
+    }
+    let explicit = recorder.outbound.begin(client: "c", method: "GET", url: "/", trace: served.trace.child())
+      .trace
+    let without = [
+      served.trace.withoutSpan, .next(), TraceContext(traceparent: served.trace.traceparent),
+      recorder.outbound.begin(client: "c", method: "GET", url: "/").trace,
+    ]
+    #expect((within + [explicit]).allSatisfy { $0?.served === calls } && other.trace.served !== calls)
+    #expect(without.allSatisfy { $0 != nil && $0?.served == nil })
+    #expect(served.trace == served.trace.withoutSpan)
+  }
+
+  @Test func `have metrics by route and client, in the ended request and the active one`() throws {
+    let recorder = try recorder(keepsHistory: true)
+    func serve(_ route: String?, _ clients: [String]) {
+      let served = recorder.inbound.begin(method: "GET", path: "/", route: route)
+      let calls = TraceContext.$current.withValue(served.trace) {
+        clients.map { recorder.outbound.begin(client: $0, method: "GET", url: "http://a/") }
+      }
+      if let last = calls.last {
+        let active = recorder.activeRequests()
+        let inner = active.filter { call in active.contains { call.isMade(within: $0) } }
+        #expect(inner.map(\.request.client) == clients)
+        last.end(statusCode: 200)
+        for call in calls { call.end(statusCode: 200) }
+      }
+      served.end(statusCode: 200)
+    }
+    serve("/a", ["x", "y", "x"])
+    serve("/a", ["x"])
+    serve("/b", [])
+    serve(nil, ["y"])
+    #expect(
+      registry.lines.filter { $0.contains("upstream") && !$0.contains("second") && !$0.contains("#") }
+        .sorted() == [
+          #"http_server_upstream_requests_total{client="x",http_route="/a"} 3"#,
+          #"http_server_upstream_requests_total{client="y",http_route="/a"} 1"#,
+          #"http_server_upstream_requests_total{client="y"} 1"#,
+          #"session_tap_series_overflow_total{metric="http_server_upstream_requests_total"} 0"#,
+        ])
+    let ended = observer.ended.filter { $0.request.direction == .inbound }
+    let sums = ["/a", nil].map { route in
+      ended.filter { $0.request.urlTemplate == route }.reduce(into: 0) {
+        $0 += $1.upstream?.duration.seconds ?? -1
+      }
+    }
+    let name = "http_server_request_upstream_seconds"
+    let scraped = [#"{http_route="/a"}"#, ""].map { registry.value(ofSeries: "\(name)_sum\($0)") }
+    #expect(scraped == sums)
+    #expect(registry.value(ofSeries: #"\#(name)_count{http_route="/a"}"#) == 2)
+    let seconds = registry.value(ofSeries: #"http_server_upstream_request_seconds_total{client="y"}"#)
+    #expect(seconds == sums[1])
+    #expect(ended.allSatisfy { ($0.upstream?.duration ?? .zero) + ($0.ownTime ?? .zero) == $0.duration })
+    #expect(ended.map { $0.upstream?.requestCount } == [3, 1, nil, 1])
+    let history = try #require(recorder.history(of: .inbound)).slots.flatMap(\.upstream).filter {
+      $0.route == "/a"
+    }
+    let clients = history.flatMap(\.clients).reduce(into: [:]) { $0[$1.name, default: 0] += $1.requestCount }
+    #expect(clients == ["x": 3, "y": 1] && history.reduce(0) { $0 + $1.requestCount } == 2)
+    #expect(history.reduce(0) { $0 + $1.upstream.seconds } - sums[0] < 1e-9)
+  }
+
+  @Test func `are bounded as all series are, and what has no room is in no one's history`() throws {
+    let recorder = try recorder(limit: 2, keepsHistory: true)
+    for number in 0..<5 {
+      let served = recorder.inbound.begin(method: "GET", path: "/", route: "/\(number)")
+      for client in ["a", "b"] {
+        recorder.outbound.begin(client: client, method: "GET", url: "/", trace: served.trace.child()).end(
+          statusCode: 200)
+      }
+      served.end(statusCode: 200)
+    }
+    let overflow = #"{otel_metric_overflow="true"}"#
+    let values = ["request_upstream_seconds_count", "upstream_requests_total"].map {
+      registry.value(ofSeries: "http_server_\($0)\(overflow)")
+    }
+    #expect(values == [3, 8])
+    let slots = try #require(recorder.history(of: .inbound)).slots.flatMap(\.upstream)
+    #expect(Set(slots.map(\.route)) == ["/0", "/1"])
+    #expect(slots.flatMap(\.clients).reduce(0) { $0 + $1.requestCount } == 2)
+  }
+
+  @Test func `10,000 served requests, 16 wide, have each its own`() async throws {
+    let recorder = try recorder()
+    let truths = Watched<[Int64: (calls: TrueCalls, clients: [String])]>([:])
+    await withTaskGroup(of: Void.self) { group in
+      for lane in 0..<16 {
+        group.addTask {
+          for number in Int64(0)..<10_000 where number % 16 == lane {
+            let truth = await Self.serve(number, by: recorder)
+            truths.change { $0[number] = truth }
+          }
+        }
+      }
+    }
+    recorder.drain()
+    let truth = truths.state
+    let ended = observer.ended.filter { $0.request.direction == .inbound }
+    let wrong = ended.filter { served in
+      guard case .integer(let number)? = served.request.fields["n"], let truth = truth[number] else {
+        return true
+      }
+      let clients = served.upstream?.clients ?? []
+      let names = clients.flatMap { Array(repeating: $0.name, count: $0.requestCount) }
+      let (time, sum) = (served.upstream?.duration ?? .zero, clients.reduce(.zero) { $0 + $1.duration })
+      return !truth.calls.union.contains(time) || !truth.calls.sum.contains(sum)
+        || names.sorted() != truth.clients.sorted() || time + (served.ownTime ?? .zero) != served.duration
+    }
+    #expect((ended.count, wrong.count) == (10_000, 0), "\(wrong.first.map { "\($0)" } ?? "")")
+  }
+
+  /// Calls one after another, beside each other, or none. No other request with as many has the same clients.
+  private static func serve(
+    _ number: Int64, by recorder: RequestRecorder
+  ) async -> (calls: TrueCalls, clients: [String]) {
+    @Sendable func call(_ client: String) async -> (outer: Range<Int64>, inner: Range<Int64>) {
+      let before = Instant.now.nanoseconds
+      let call = recorder.outbound.begin(client: client, method: "GET", url: "http://a/")
+      let begun = Instant.now.nanoseconds
+      for _ in 0..<number % 7 { await Task.yield() }
+      let ending = Instant.now.nanoseconds
+      call.end(statusCode: 200)
+      return (before..<Instant.now.nanoseconds, begun..<ending)
+    }
+    let clients = (0..<number % 5).map { "client \((number + $0) % 11)" }
+    return await recorder.inbound.withRequest(
+      method: "GET", path: "/", route: "/\(number % 3)", fields: ["n": .integer(number)]
+    ) { served in
+      var calls = TrueCalls()
+      if number.isMultiple(of: 2) {
+        for client in clients {
+          let (outer, inner) = await call(client)
+          calls.add(outer: outer, inner: inner)
+        }
+      } else {
+        await withTaskGroup { group in
+          for client in clients { group.addTask { await call(client) } }
+          for await (outer, inner) in group { calls.add(outer: outer, inner: inner) }
+        }
+      }
+      // Of no served request.
+      await Task.detached { _ = await call("detached") }.value
+      served.end(statusCode: 200)
+      return (calls, clients)
+    }
+  }
+}
