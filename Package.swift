@@ -19,7 +19,7 @@ let package = Package(
     .target(name: "TapLibc"),
     .target(name: "TapLinux"),
     .target(name: "TapFoundation"),
-    .target(name: "TapCore", dependencies: ["TapLibc"]),
+    .target(name: "TapCore", dependencies: ["TapLibc", "TapLinux"]),
     .target(name: "TapLog", dependencies: ["TapCore", "TapLibc"]),
     .target(name: "TapEndpoint", dependencies: ["TapCore", "TapLibc", "TapLinux"]),
     .target(name: "TapPage", dependencies: ["TapCore", "TapEndpoint"], exclude: ["Web"]),

@@ -8,12 +8,16 @@ enum Help {
         Requests your URLs again and again.
     session-tap why [URL]
         Asks a running app what is wrong with its requests.
+    session-tap black-box FILE [--json]
+        Shows what was active when a process was killed, or is in one that does not answer.
 
     'session-tap help COMMAND' lists the options; 'session-tap --version' says which version this is.
 
     """
 
-  static func text(of command: String) -> String? { ["demo": demo, "probe": probe, "why": why][command] }
+  static func text(of command: String) -> String? {
+    ["demo": demo, "probe": probe, "why": why, "black-box": blackBox][command]
+  }
 
   static let demo = """
     session-tap demo [options]
@@ -48,6 +52,18 @@ enum Help {
       --help              this text
 
     Exit codes: 0 all is well, 1 something is wrong, 64 bad usage, 69 there is no answer.
+
+    """
+
+  static let blackBox = """
+    session-tap black-box FILE [--json]
+
+    Shows the active requests of the process whose tap has this file (SESSION_TAP_BLACK_BOX), oldest first:
+    at its last sign of life, if it has ended without a shutdown. It reads the file, and asks no process.
+      --json              one line of JSON for each request, as the app's next start writes it into its log
+      --help              this text
+
+    Exit codes: 0 shown, 64 bad usage, 66 the file cannot be read or is no black box.
 
     """
 

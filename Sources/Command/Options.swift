@@ -4,9 +4,11 @@ struct Options {
   private var values: [String: String] = [:]
   private(set) var operands: [String] = []
 
-  /// Reads `--name value` and `--name=value`. Behind `--` are operands alone.
-  init(_ words: some Sequence<String>, names: Set<String>) throws(UsageError) {
-    let names = names.union(["--port", "--log"])
+  /// The options of all commands that observe requests.
+  static let common: Set<String> = ["--port", "--log"]
+
+  /// Reads `--name value`, `--name=value`, and flags, which have no value. Behind `--` are operands alone.
+  init(_ words: some Sequence<String>, names: Set<String>, flags: Set<String> = []) throws(UsageError) {
     var (rest, takesOptions) = (Array(words)[...], true)
     while let word = rest.popFirst() {
       if takesOptions, word == "--" {
@@ -14,6 +16,10 @@ struct Options {
       } else if takesOptions, word.hasPrefix("-"), word != "-" {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(
           String.init)
+        if flags.contains(word) {
+          values[word] = ""
+          continue
+        }
         guard names.contains(parts[0]) else { throw UsageError("unknown option \(parts[0])") }
         guard let value = parts.count > 1 ? parts[1] : rest.popFirst() else {
           throw UsageError("\(parts[0]) needs a value")
@@ -24,6 +30,8 @@ struct Options {
       }
     }
   }
+
+  func has(_ flag: String) -> Bool { values[flag] != nil }
 
   func text(_ name: String) throws(UsageError) -> String? {
     if values[name]?.isEmpty == true { throw UsageError("\(name) needs a value") }

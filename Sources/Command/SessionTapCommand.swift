@@ -32,12 +32,18 @@ import SessionTap
       case "probe" where asksForHelp: Terminal.say(Help.probe)
       case "why" where asksForHelp: Terminal.say(Help.why)
       case "why":
-        let options = try Options(rest.filter { $0 != "--json" }, names: [])
-        return try await Why(options).ask(asJSON: rest.contains("--json")) ? EX_OK : EXIT_FAILURE
-      case "demo": try await demo(Options(rest, names: ["--rate", "--requests", "--duration", "--faults"]))
+        let options = try Options(rest, names: Options.common, flags: ["--json"])
+        return try await Why(options).ask(asJSON: options.has("--json")) ? EX_OK : EXIT_FAILURE
+      case "black-box" where asksForHelp: Terminal.say(Help.blackBox)
+      case "demo":
+        let names = Options.common.union(["--rate", "--requests", "--duration", "--faults"])
+        try await demo(Options(rest, names: names))
       case "probe":
-        return try await probe(Options(rest, names: ["--every", "--count", "--timeout"]))
-          ? EX_OK : EXIT_FAILURE
+        let names = Options.common.union(["--every", "--count", "--timeout"])
+        return try await probe(Options(rest, names: names)) ? EX_OK : EXIT_FAILURE
+      case "black-box":
+        let options = try Options(rest, names: [], flags: ["--json"])
+        try BlackBoxReport(options).print(asJSON: options.has("--json"))
       case let name: throw UsageError("unknown command \(name)")
       }
       return EX_OK
@@ -45,6 +51,9 @@ import SessionTap
       let topic = Help.text(of: command) == nil ? "" : " \(command)"
       Terminal.complain("\(error); see 'session-tap help\(topic)'")
       return EX_USAGE
+    } catch let error as BlackBoxError {
+      Terminal.complain("\(rest.first { !$0.hasPrefix("-") } ?? ""): \(error)")
+      return EX_NOINPUT
     } catch {
       Terminal.complain("\(error)")
       return (error as? TapError)?.code == .log ? EX_CANTCREAT : EX_UNAVAILABLE

@@ -106,6 +106,7 @@ struct EnvironmentVariable: Sendable {
       "SESSION_TAP_LOG_ROTATION_KEEP", of: .logFile, \.rotation.keep, otherwise: "not a number of files"
     ) { Int($0).flatMap { $0 < 0 ? nil : $0 } },
     flag("SESSION_TAP_SERVE_LOG", .endpoint, \.servesLog),
+    EnvironmentVariable("SESSION_TAP_BLACK_BOX", \.blackBox) { $0 },
   ]
 
   private static func host(_ name: String) -> EnvironmentVariable {

@@ -33,6 +33,10 @@ extension Tap {
     /// without a ``log``. Serves 1,000 lines, unless ``/TapLog/RequestLog/Configuration/recentLineLimit``
     /// says otherwise.
     public var servesLog = false
+    /// The path of the black box: a file on a tmpfs, such as `/run/shop/requests`, which has the active
+    /// requests. If the process is killed, the next one with this path writes a line for each of them. `nil`,
+    /// none, by default. The app runs without if the file cannot be used: a warning says why.
+    public var blackBox: String?
     /// Where the metrics are served; `nil` serves none, and keeps no history for the page, which takes at
     /// most 3 MiB for each direction. By default refusals become warnings in the log.
     public var endpoint: Endpoint.Configuration? = Endpoint.Configuration()

@@ -81,14 +81,19 @@ public final class Tap: Sendable {
         "session_tap_unknown_connections_total",
         help: "Requests whose connection the kernel could not be asked of.")
       if configuration.exposesProcess { try registry.register(ProcessMetrics()) }
+      // Before the log, so that an exit writes the log first.
+      let blackBoxFile = configuration.openBlackBox()
       requestLog = try configuration.makeLog()
       configuration.warnOfIgnoredVariables()
+      configuration.warn(of: blackBoxFile?.content)
       for warning in configuration.warnings { requestLog?.log(.warn, warning) }
       if !readsInfo() {
         requestLog?.log(
           .warn,
           "libcurl tells nothing of transfers on this toolchain: sizes come from headers, phases are unknown")
       }
+      var blackBox: BlackBox?
+      if let blackBoxFile { blackBox = configuration.takeOver(blackBoxFile, log: requestLog) }
       let log: [any RequestConsumer] = requestLog.map { [$0] } ?? []
       recorder = try RequestRecorder(
         registry: registry, outbound: configuration.outbound, inbound: configuration.inbound,
@@ -96,7 +101,7 @@ public final class Tap: Sendable {
         knownMethods: KnownMethods(configuration.knownMethods), consumers: log + configuration.consumers,
         observers: configuration.observers, tracer: configuration.makeTracer(),
         traceSamplingRate: configuration.traceSamplingRate,
-        keepsHistory: configuration.endpoint != nil)
+        keepsHistory: configuration.endpoint != nil, blackBox: blackBox)
       // After the recorder, which drains: the requests and the lines of a scrape are the same ones.
       if let requestLog { try registry.register(requestLog) }
       sessions = URLSessionTap(recorder: recorder, configuration: configuration.makeSessions(log: requestLog))
@@ -280,6 +285,8 @@ public final class Tap: Sendable {
       recorder.flushObservers(until: deadline)
       recorder.drain()
       requestLog?.shutdown(within: limit)
+      // What is active has its line.
+      recorder.blackBox?.close()
     }
     end.fulfill(())
   }

@@ -105,6 +105,24 @@ public final class RequestLog: RequestObserver, RequestConsumer {
     write(.warn) { encoder.write(request, isUnfinished: true, at: .now, to: &$0) }
   }
 
+  /// Puts a warning into the buffer: the request was active when a process before this one ended without a
+  /// shutdown.
+  package func requestWasUnfinished(_ request: RequestSnapshot, of process: BlackBoxContent) {
+    write(.warn) { encoder.write(request, of: process, isRunning: false, at: .now, to: &$0) }
+  }
+
+  /// The lines of all requests of a black box.
+  package static func lines(of process: BlackBoxContent, isRunning: Bool) -> [UInt8] {
+    let (encoder, time) = (RequestLineEncoder(Configuration()), Timestamp.now)
+    return process.requests.reduce(into: []) { bytes, request in
+      LineWriter.withLine {
+        encoder.write(request, of: process, isRunning: isRunning, at: time, to: &$0)
+      } _: {
+        bytes += $0
+      }
+    }
+  }
+
   /// Does nothing: the request has its line.
   package func unfinishedRequestEnded(_ observation: RequestObservation) {}
 

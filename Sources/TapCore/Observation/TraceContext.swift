@@ -75,6 +75,9 @@ public struct TraceContext: Sendable, Equatable {
     (self.tracestate, self.span, self.served) = (tracestate, object, served)
   }
 
+  /// The ids alone, as numbers that were written down.
+  init(_ trace: TraceBits, span: UInt64) { self.init(trace, span: span, flags: 0) }
+
   /// The same, as that of a served request or of a call within it.
   package func within(_ served: ServedCalls?) -> TraceContext {
     var trace = self

@@ -34,6 +34,8 @@ package final class RequestRecord: Sendable {
     /// Whether the request was reported as unfinished before it ended. Never changes after the end: either
     /// the report or the end has the line of the request.
     var isReportedUnfinished = false
+    /// Where the black box keeps the request until its end.
+    var slot = BlackBox.Slot.none
   }
 
   /// A value that the compiler does not copy.
@@ -66,8 +68,9 @@ package final class RequestRecord: Sendable {
     (self.recorder, self.source, isToldByApp) = (recorder, source, false)
     served = description.traceContext?.served
     callIndex = served?.enter(description.client, at: .now)
+    let slot = recorder.blackBox?.keep(description, isStarted: false) ?? .none
     contents = Contents(observation: RequestObservation(begun: description))
-    state = Mutex(State())
+    state = Mutex(State(slot: slot))
     recorder.count(1)
     recorder.add(self)
   }
@@ -77,8 +80,11 @@ package final class RequestRecord: Sendable {
     (self.recorder, source, isToldByApp) = (recorder, nil, true)
     served = description.traceContext?.served
     callIndex = description.direction == .inbound ? nil : served?.enter(description.client, at: now)
-    contents = Contents(observation: RequestObservation(begun: description, at: .now))
-    state = Mutex(State(stage: .active(start: now)))
+    let time = Timestamp.now
+    let slot =
+      recorder.blackBox?.keep(description, isStarted: true, isToldByApp: true, at: now, time) ?? .none
+    contents = Contents(observation: RequestObservation(begun: description, at: time))
+    state = Mutex(State(stage: .active(start: now), slot: slot))
     recorder.count(1)
     recorder.add(self)
   }
@@ -86,6 +92,8 @@ package final class RequestRecord: Sendable {
   deinit {
     if callIndex != nil, !hasLeft { leave(at: .now) }
     recorder.count(-1)
+    // It may not have begun.
+    if let box = recorder.blackBox { state.withLock { box.free(&$0.slot, at: .now) } }
   }
 
   private var hasLeft: Bool {
@@ -114,6 +122,7 @@ package final class RequestRecord: Sendable {
       }
       state.stage = .active(start: instant)
       contents.observation.start = time
+      recorder.blackBox?.begin(&state.slot, contents.observation.request, at: instant, time)
       return true
     }
   }
@@ -137,6 +146,7 @@ package final class RequestRecord: Sendable {
         }
       }
       leave(at: instant)
+      recorder.blackBox?.free(&state.slot, at: instant)
       return true
     }
   }
@@ -147,6 +157,7 @@ package final class RequestRecord: Sendable {
       guard case .active(let start, _) = state.stage else { return }
       state.stage = .active(start: start, statusCode: statusCode)
       if let route { contents.observation.request.urlTemplate = route }
+      recorder.blackBox?.note(statusCode: statusCode, template: route, in: state.slot)
     }
   }
 

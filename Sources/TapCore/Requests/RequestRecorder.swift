@@ -29,6 +29,8 @@ public final class RequestRecorder: Sendable {
   private let outboundMetrics: RequestMetrics
   private let inboundMetrics: RequestMetrics
   let consumers: [any RequestConsumer]
+  /// Keeps the active requests where they can be read after a crash, if it is asked for.
+  package let blackBox: BlackBox?
   private let observerQueues: [ObserverQueue]
   private let queue: BoundedQueue<[RequestRecord]>
   private let living = Atomic<Int>(0)
@@ -57,8 +59,9 @@ public final class RequestRecorder: Sendable {
     exemplars: ExemplarPolicy = .sampled, headers: HeaderNames = HeaderNames(),
     knownMethods: KnownMethods = .standard, consumers: [any RequestConsumer],
     observers: [any RequestObserver] = [], tracer: (any RequestTracer)? = nil, traceSamplingRate: Double = 0,
-    keepsHistory: Bool = false
+    keepsHistory: Bool = false, blackBox: BlackBox? = nil
   ) throws(RegistryError) {
+    self.blackBox = blackBox
     (outboundFilter, inboundFilter) = (outbound.filter, inbound.filter)
     (self.headers, self.knownMethods) = (headers, knownMethods)
     (self.tracer, self.traceSamplingRate) = (tracer, traceSamplingRate)
@@ -120,6 +123,20 @@ public final class RequestRecorder: Sendable {
         { Double(reporter.unfinishedCount) }
       ),
     ]
+    if let blackBox {
+      metrics.append(
+        (
+          "session_tap_black_box_unfinished_requests_total",
+          "Requests that were active when the process before ended without a shutdown.",
+          { Double(blackBox.previousEnd?.requestCount ?? 0) }
+        ))
+      metrics.append(
+        (
+          "session_tap_black_box_missed_requests_total",
+          "Requests that found no place in the black box, because too many were active.",
+          { Double(blackBox.missedCount) }
+        ))
+    }
     if !queues.isEmpty {
       metrics.append(
         (
@@ -156,6 +173,7 @@ public final class RequestRecorder: Sendable {
   public func drain() {
     queue.drain()
     for consumer in consumers { consumer.wakeIfRefused() }
+    blackBox?.wakeIfRefused()
   }
 
   /// The history of a direction's requests in the last ten minutes; `nil` if it is not kept.

@@ -18,5 +18,6 @@ TapEpollEvent;
 int tapEpollCreate(int flags) __asm__("epoll_create1");
 int tapEpollControl(int epoll, int operation, int descriptor, TapEpollEvent *event) __asm__("epoll_ctl");
 int tapEpollWait(int epoll, TapEpollEvent *events, int capacity, int milliseconds) __asm__("epoll_wait");
+int tapFileSystemStatus(int descriptor, void *status) __asm__("fstatfs");
 int tapAccept(int socket, void *address, void *length, int flags) __asm__("accept4");
 #endif

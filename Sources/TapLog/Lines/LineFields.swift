@@ -101,7 +101,7 @@ struct LineKeys: Sendable {
       "network.peer.address", "connection.reused", "network.resent_after_s", "network.round_trip_s",
       "network.retransmits", "http.request.resend_count", "from_cache", "url.path", "url.scheme",
       "http.route",
-      "client.address",
+      "client.address", "black_box.pid", "black_box.last_sign_of_life",
     ]).union(RequestTimings.Phase.allCases.map(\.logKey)))
 
   /// Of a line of the app's own, which may well name a client.

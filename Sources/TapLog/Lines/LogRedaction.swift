@@ -42,6 +42,13 @@ public struct LogRedaction: Sendable {
     return snapshot
   }
 
+  /// Writes URLs as a line shows them, but without a query; `nil` if the app's own rule would have to be asked.
+  package var writeURL: BlackBox.WriteURL? {
+    if custom != nil { return nil }
+    let redactor = RequestRedactor(self)
+    return { url, _, target in redactor.urls.redactWithoutQuery(url, to: target) }
+  }
+
   package var headers: HeaderNames {
     HeaderNames(request: allowedRequestHeaders, response: allowedResponseHeaders)
   }

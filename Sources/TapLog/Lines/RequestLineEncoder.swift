@@ -7,6 +7,8 @@ struct RequestLineEncoder: Sendable {
   private typealias Headers = [(name: String, key: String)]
 
   private let fields: LineFields
+  /// Those of a line with a message.
+  private let ownFields: LineFields
   private let redactor: RequestRedactor
   private let urlLimit: Int
   private let requestHeaders: Headers
@@ -14,6 +16,7 @@ struct RequestLineEncoder: Sendable {
 
   init(_ configuration: RequestLog.Configuration) {
     fields = LineFields(shared: configuration.fields, reserved: .request)
+    ownFields = LineFields(shared: configuration.fields, reserved: .app)
     let redaction = configuration.redaction
     redactor = RequestRedactor(redaction)
     urlLimit = min(max(0, configuration.urlLengthLimit), 8_192)
@@ -65,6 +68,45 @@ struct RequestLineEncoder: Sendable {
       case (true, true): "http.server.request.unfinished"
       }
     line.begin(time, .warn, event: event)
+    progress(of: waiting, isInbound: isInbound, to: &line)
+    headers(waiting.request.headers, requestHeaders, to: &line)
+    fields.write(redactor.shown(waiting.request.fields), to: &line)
+  }
+
+  /// A request of another process, from its black box.
+  ///
+  /// - Parameter isRunning: The process has not ended.
+  func write(
+    _ request: borrowing RequestSnapshot, of process: BlackBoxContent, isRunning: Bool, at time: Timestamp,
+    to line: inout LineWriter
+  ) {
+    let isInbound = request.request.direction == .inbound
+    let event: StaticString =
+      switch (isInbound, isRunning) {
+      case (false, false): "http.client.request.unfinished"
+      case (false, true): "http.client.request.active"
+      case (true, false): "http.server.request.unfinished"
+      case (true, true): "http.server.request.active"
+      }
+    line.begin(time, isRunning ? .info : .warn, event: event)
+    progress(of: request, isInbound: isInbound, to: &line)
+    line.part { line in
+      line.member("black_box.pid", Int(process.processID))
+      line.key("black_box.last_sign_of_life")
+      line.append("\"")
+      line.timestamp(process.lastSign)
+      line.append("\"")
+      if !isRunning {
+        line.member("message", "the process ended without a shutdown", limit: LineLimits.message)
+      }
+    }
+    ownFields.write([:], to: &line)
+  }
+
+  /// What is known of a request that has not ended.
+  private func progress(
+    of waiting: borrowing RequestSnapshot, isInbound: Bool, to line: inout LineWriter
+  ) {
     target(of: waiting.request, isInbound: isInbound, to: &line)
     line.part { line in
       line.member("server.port", waiting.request.serverPort)
@@ -77,8 +119,6 @@ struct RequestLineEncoder: Sendable {
       line.member("http.response.body.size", waiting.responseBodySize, atLeast: 0)
       line.trace(waiting.request.traceContext)
     }
-    headers(waiting.request.headers, requestHeaders, to: &line)
-    fields.write(redactor.shown(waiting.request.fields), to: &line)
   }
 
   /// Who asks, how, and whom; of a request that the app served, how, for what, and by which address. A port

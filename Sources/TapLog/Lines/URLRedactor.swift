@@ -60,11 +60,26 @@ struct URLRedactor: Sendable {
     return String(decoding: result, as: UTF8.self)
   }
 
+  /// Writes the redacted text without its query, as far as it fits. Returns how many bytes it has.
+  func redactWithoutQuery(_ url: String, to target: UnsafeMutableRawBufferPointer) -> Int {
+    var (url, count) = (url, 0)
+    url.withUTF8 { bytes in
+      pieces(of: bytes[...], .path) { piece in
+        let room = target[min(count, target.count)...]
+        UnsafeMutableRawBufferPointer(rebasing: room).copyBytes(from: piece.prefix(room.count))
+        count += piece.count
+      }
+    }
+    return count
+  }
+
   private func pieces(of url: Bytes, _ form: Form, emit: Emit) {
-    if form == .url, templates == nil, Self.isPlain(url.base) { return emit(url) }
+    // Most served requests name a path; some a whole URL (RFC 9112, section 3.2.2), and any text may follow.
+    if form == .path, url.first == .slash {
+      return path(url.prefix { $0 != .question && $0 != .hash }, emit: emit)
+    }
+    if templates == nil, Self.isPlain(url.base) { return emit(url) }
     let target = url.prefix { $0 != .question && $0 != .hash }
-    // Most requests name a path; some a whole URL (RFC 9112, section 3.2.2), and any text may follow.
-    if form == .path, url.first == .slash { return path(target, emit: emit) }
     let isWhole = hierarchy(target, emit: emit)
     guard form == .url, isWhole else { return }
     query(url[target.endIndex...].prefix { $0 != .hash }, emit: emit)

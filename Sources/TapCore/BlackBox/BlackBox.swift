@@ -1,0 +1,180 @@
+import Synchronization
+
+/// Keeps the active and the unstarted requests in a file that outlives the process: a slot for each, which the
+/// thread of the request writes at its begin and frees at its end. Nothing here waits.
+package final class BlackBox: Sendable {
+  /// Where a request is kept.
+  struct Slot: Sendable {
+    fileprivate let index: Int32
+
+    static let none = Slot(index: -1)
+    /// The request found no slot, and is counted.
+    fileprivate static let missing = Slot(index: -2)
+  }
+
+  /// Writes the URL of a request, or the path of a served one, as the log shows it, but without a query.
+  /// Returns how many bytes it has; those that do not fit are not written. Never waits.
+  package typealias WriteURL = @Sendable (String, RequestDirection, UnsafeMutableRawBufferPointer) -> Int
+
+  /// How the process before ended, unless by a shutdown.
+  package let previousEnd: PreviousEnd?
+  private let file: BlackBoxFile
+  private let memory: SharedMapping
+  private let writeURL: WriteURL?
+  private let slots = FreeSlots(count: BlackBoxHeader.slotCount)
+  private let missed = Atomic<Int>(0)
+  private let watch: Watch
+  private let worker = Worker()
+
+  /// Takes a file over, and forgets what a process before has left in it.
+  ///
+  /// - Parameters:
+  ///   - writeURL: `nil` keeps nothing of a request but what the app's code has named, and its host.
+  ///   - report: Called with what happens to the file. Never waits.
+  package init(
+    _ file: BlackBoxFile, serviceName: String, writeURL: WriteURL?,
+    report: @escaping @Sendable (String) -> Void
+  ) throws(BlackBoxError) {
+    memory = try file.takeOver(serviceName: serviceName)
+    previousEnd = file.content.flatMap { PreviousEnd($0) }
+    (self.file, self.writeURL, watch) = (file, writeURL, Watch(of: file, report))
+    wakeIfRefused()
+  }
+
+  deinit { worker.end() }
+
+  /// Keeps a request that is unstarted or begins.
+  ///
+  /// - Parameter isToldByApp: The app says when the response begins.
+  func keep(
+    _ request: borrowing RequestDescription, isStarted: Bool, isToldByApp: Bool = false,
+    at begin: Instant = .now, _ time: Timestamp = .now
+  ) -> Slot {
+    guard let index = slots.take() else {
+      missed.wrappingAdd(1, ordering: .relaxed)
+      count(1)
+      return .missing
+    }
+    self[index].write(
+      request, isStarted ? .active : .unstarted, isToldByApp: isToldByApp, at: begin, time, writeURL)
+    return Slot(index: index)
+  }
+
+  /// Notes that an unstarted request begins, or keeps one that was given up before.
+  func begin(
+    _ slot: inout Slot, _ request: borrowing RequestDescription, at begin: Instant, _ time: Timestamp
+  ) {
+    if slot.index >= 0 {
+      self[slot.index].begin(at: begin, time)
+    } else if slot.index == Slot.none.index {
+      slot = keep(request, isStarted: true, at: begin, time)
+    }
+  }
+
+  /// Notes that the head of the response has come or gone.
+  func note(statusCode: Int, template: String?, in slot: Slot) {
+    if slot.index >= 0 { self[slot.index].note(statusCode: statusCode, template: template) }
+  }
+
+  /// Forgets a request, which has ended or was given up.
+  func free(_ slot: inout Slot, at end: @autoclosure () -> Instant) {
+    if slot.index >= 0 {
+      self[slot.index].free(at: end())
+      slots.put(slot.index)
+    } else if slot.index == Slot.missing.index {
+      count(-1)
+    }
+    slot = .none
+  }
+
+  private subscript(index: Int32) -> BlackBoxSlot {
+    BlackBoxSlot(at: memory.memory + (BlackBoxHeader.size + Int(index) * BlackBoxSlot.size))
+  }
+
+  private func count(_ change: Int64) {
+    memory.word(at: BlackBoxHeader.Place.missing).pointee.wrappingAdd(change, ordering: .relaxed)
+  }
+
+  /// Says that nothing is to be told of the active requests, and gives the file up.
+  package func close() {
+    file.close()
+    worker.end()
+  }
+
+  /// How many requests have found no slot.
+  package var missedCount: Int { missed.load(ordering: .relaxed) }
+
+  /// Has the file looked at, unless the system gives no thread.
+  func wakeIfRefused() {
+    if worker.lacksThread || !watch.hasBegun.exchange(true, ordering: .relaxed) {
+      try? worker.run(watch)
+    }
+  }
+
+  /// Looks at the file and writes a sign of life each second.
+  private final class Watch: BackgroundJob {
+    let hasBegun = Atomic(false)
+    private let report: @Sendable (String) -> Void
+    private weak let file: BlackBoxFile?
+
+    init(of file: BlackBoxFile, _ report: @escaping @Sendable (String) -> Void) {
+      (self.file, self.report) = (file, report)
+    }
+
+    func run(at now: Instant) -> Instant {
+      guard let file else { return .never }
+      let (fault, comesAgain) = file.look(at: now)
+      if let fault { report("the black box \(file.path) \(fault)") }
+      return comesAgain ? now.next(multipleOf: 1_000_000_000) : .never
+    }
+  }
+}
+
+/// The numbers of slots that are free: a stack without a lock (Treiber 1986), so that the slot that is taken
+/// is one that is in a processor's cache.
+final class FreeSlots: Sendable {
+  /// The number on top plus 1, 0 without any; in the upper half a count of the changes, so that a number
+  /// which has been taken and put back meanwhile is not taken for the same.
+  private let top: Atomic<UInt64>
+  /// By number, what lies below it, likewise.
+  private nonisolated(unsafe) let below: UnsafeMutablePointer<Atomic<UInt32>>
+
+  init(count: Int) {
+    below = .allocate(capacity: count)
+    // 0 is on top.
+    for index in 0..<count {
+      (below + index).initialize(to: Atomic(index + 1 < count ? UInt32(index + 2) : 0))
+    }
+    top = Atomic(count > 0 ? 1 : 0)
+  }
+
+  deinit { below.deallocate() }
+
+  func take() -> Int32? {
+    var seen = top.load(ordering: .acquiring)
+    while true {
+      let number = UInt32(truncatingIfNeeded: seen)
+      if number == 0 { return nil }
+      let next = below[Int(number - 1)].load(ordering: .relaxed)
+      let change = top.weakCompareExchange(
+        expected: seen, desired: Self.changed(seen, to: next), ordering: .acquiringAndReleasing)
+      if change.exchanged { return Int32(number - 1) }
+      seen = change.original
+    }
+  }
+
+  func put(_ index: Int32) {
+    var seen = top.load(ordering: .relaxed)
+    while true {
+      below[Int(index)].store(UInt32(truncatingIfNeeded: seen), ordering: .relaxed)
+      let change = top.weakCompareExchange(
+        expected: seen, desired: Self.changed(seen, to: UInt32(index) + 1), ordering: .acquiringAndReleasing)
+      if change.exchanged { return }
+      seen = change.original
+    }
+  }
+
+  private static func changed(_ top: UInt64, to number: UInt32) -> UInt64 {
+    (top >> 32 &+ 1) << 32 | UInt64(number)
+  }
+}
