@@ -3,8 +3,9 @@
 package final class TemporaryFolder: Sendable {
   package let path: String
 
-  package init() throws {
-    var template = Array("/tmp/tap-XXXXXX".utf8CString)
+  /// - Parameter isInMemory: On a tmpfs, and not where files usually are.
+  package init(isInMemory: Bool = false) throws {
+    var template = Array("\(isInMemory ? "/dev/shm" : "/tmp")/tap-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }

@@ -41,7 +41,7 @@ package final class BlackBox: Sendable {
     wakeIfRefused()
   }
 
-  deinit { worker.end() }
+  deinit { close() }
 
   /// Keeps a request that is unstarted or begins.
   ///

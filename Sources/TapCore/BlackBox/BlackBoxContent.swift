@@ -37,7 +37,9 @@ package struct BlackBoxContent: Sendable {
     guard header.opened == after.opened, header.processID == after.processID else {
       throw .isInUse(processID: after.processID)
     }
-    guard readings.allSatisfy({ $0.count == BlackBoxHeader.fileSize }) else { throw .isShort }
+    let counts = readings.map(\.count)
+    guard counts.allSatisfy({ $0 >= BlackBoxHeader.fileSize }) else { throw .isShort }
+    guard counts.allSatisfy({ $0 == BlackBoxHeader.fileSize }) else { throw .isOther }
     let slots = readings.map { Array($0[BlackBoxHeader.size...]) }
     let reading = BlackBoxSlot.Reading(slots[1], before: slots[0], after: slots[2])
     let now = max(after.lastSign, reading.last ?? after.lastSign)

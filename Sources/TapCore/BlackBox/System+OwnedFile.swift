@@ -57,9 +57,10 @@ extension System {
       guard System.isInMemory(descriptor) else { throw .isOnDisk }
     }
 
-    /// A command that looks at the file has a lock for some microseconds.
+    /// A command that looks at the file has a lock for some microseconds, and so has a child that was about
+    /// to become another program when its parent was killed.
     private static func lock(_ descriptor: Int32) throws(BlackBoxError) {
-      for _ in 0..<5 {
+      for _ in 0..<25 {
         if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return }
         usleep(4_000)
       }
@@ -98,6 +99,8 @@ extension System {
     func close() {
       // A forked child has closed its own (``SharedMapping``), and uses their numbers for other files.
       guard process == System.processID else { return }
+      // A child that is about to become another program has the lock too until then.
+      flock(descriptor, LOCK_UN)
       if descriptorForWriting >= 0 { System.close(descriptorForWriting) }
       System.close(descriptor)
     }
@@ -146,6 +149,14 @@ extension System {
 
     /// Gives a file its size and its space.
     static func reserve(_ size: Int, of descriptor: Int32) throws(Failure) {
+      // A signal would end the process (SIGXFSZ, setrlimit(2)).
+      var limit = rlimit()
+      #if canImport(Glibc)
+        getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+      #else
+        getrlimit(RLIMIT_FSIZE, &limit)
+      #endif
+      if limit.rlim_cur < rlim_t(size) { throw Failure(code: ENOSPC) }
       while true {
         let code = posix_fallocate(descriptor, 0, off_t(size))
         if code == 0 { return }

@@ -57,6 +57,25 @@ import TestSupport
     #expect(rows.map { redact($0.0) } == rows.map(\.1))
   }
 
+  @Test func `without the query, a text is the beginning of the whole, and of no other length`() {
+    let urls = [
+      "https://api.example.com/v1/users/42", "https://u:s3cret@a:8443/p?token=s3cret#s3cret",
+      "https://user:s3?cret@a/", "https://s3#cret@b", "https://a?s3cret/x", "/orders/7?s3cret",
+      "/a;b=s3cret/c",
+      "https://a/x;k=s3cret;l=s3cret/y?z", "mailto:s3cret@example.com", "", "?s3cret",
+    ]
+    for url in urls {
+      let form: URLRedactor.Form = url.first == "/" ? .path : .url
+      let whole = URLRedactor().redact(url, as: form).prefix { $0 != "?" }
+      for room in [1_024, 10, 0] {
+        let target = UnsafeMutableRawBufferPointer.allocate(byteCount: room, alignment: 1)
+        defer { target.deallocate() }
+        #expect(URLRedactor().redactWithoutQuery(url, to: target) == whole.utf8.count)
+        #expect(target.prefix(whole.utf8.count).elementsEqual(whole.utf8.prefix(room)))
+      }
+    }
+  }
+
   @Test func `shows the values of allowed keys, compared byte by byte`() {
     let url = "https://a/x;v=1;w=s3cret?page=2&flag&token=s3cret&Page=s3cret&p%61ge=s3cret"
     #expect(

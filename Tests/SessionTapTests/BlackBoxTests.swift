@@ -1,0 +1,133 @@
+import SessionTap
+import TestSupport
+
+/// What a start tells of the process before, which ended in some way of its own.
+@Suite(.needs(.thread)) struct BlackBoxTests {
+  private let folder: TemporaryFolder
+  private var path: String { folder("requests") }
+
+  init() throws { folder = try TemporaryFolder(isInMemory: true) }
+
+  private static func configuration(_ folder: String) -> Tap.Configuration {
+    .test(log: .file(folder + "/log.jsonl"), environment: ["OTEL_SERVICE_NAME": "shop"]) {
+      $0.endpoint = nil
+      $0.blackBox = folder + "/requests"
+      $0.outbound.pathTemplates = ["/orders/{id}"]
+    }
+  }
+
+  /// Starts a tap and shuts it down.
+  ///
+  /// - Returns: The lines of requests that a process left, and the messages of the others.
+  private func start(
+    _ change: (inout Tap.Configuration) -> Void = { _ in }
+  ) async throws -> (left: [[String: Any]], messages: [String], tap: Tap) {
+    folder.remove("log.jsonl")
+    let tap = try Tap.start(with(Self.configuration(folder.path), change))
+    await tap.shutdown()
+    let lines = try folder.lines("log.jsonl").map { try jsonObject($0) }
+    let left = lines.filter { ($0["event"] as? String)?.hasSuffix(".unfinished") == true }
+    return (left, lines.compactMap { $0["event"] as? String == "app" ? $0["message"] as? String : nil }, tap)
+  }
+
+  enum End: Int, CaseIterable, Codable { case kill, trap, fault, abort, plainExit, exit, shutdown }
+
+  /// A process with two active requests that ends.
+  private func end(_ end: End) async throws {
+    try ExitValues.give("BlackBoxTests", folder.path, end)
+    await #expect(processExitsWith: .failure) {
+      let (folder, end) = try ExitValues.take("BlackBoxTests", String.self, End.self)
+      let tap = try Tap.start(BlackBoxTests.configuration(folder))
+      tap.outbound.begin(client: "c", method: "GET", url: "http://host/done").end(statusCode: 200)
+      let made = tap.outbound.begin(
+        client: "payments", method: "POST", url: "https://u:s3cret@host/orders/7?token=s3cret")
+      let served = tap.inbound.begin(method: "GET", path: "/cart?s3cret", scheme: "http")
+      switch end {
+      case .kill: kill(getpid(), SIGKILL)
+      case .trap: fatalError("as asked")
+      case .fault: UnsafeMutablePointer<Int>(bitPattern: 8)?.pointee = 1
+      case .abort: abort()
+      case .plainExit: _exit(1)
+      case .exit: exit(1)
+      case .shutdown:
+        await tap.shutdown()
+        kill(getpid(), SIGKILL)
+      }
+      withExtendedLifetime((made, served, tap)) { while true { pause() } }
+    }
+  }
+
+  @Test(.serialized, arguments: End.allCases)
+  func `each request that was active is told once, whatever ended the process`(end: End) async throws {
+    try await self.end(end)
+    let isTold = [.exit, .shutdown].contains(end)
+    if isTold {
+      // By the process itself.
+      #expect(try folder.text("log.jsonl").ranges(of: ".unfinished\"").count == 2)
+    }
+    let (left, messages, tap) = try await start()
+    let expected = isTold ? [] : ["http.client.request.unfinished", "http.server.request.unfinished"]
+    #expect(left.map { $0["event"] as? String } == expected)
+    #expect(messages.count == (isTold ? 0 : 1))
+    #expect(
+      tap.registry.value(ofSeries: "session_tap_black_box_unfinished_requests_total") == (isTold ? 0 : 2))
+    #expect(tap.recorder.blackBox?.previousEnd?.requestCount == (isTold ? nil : 2))
+    if !isTold {
+      let made = left[0]
+      #expect(made["url.full"] as? String == "https://host/orders/7")
+      #expect(made["url.template"] as? String == "/orders/{id}")
+      #expect(made["client.name"] as? String == "payments" && made["server.address"] as? String == "host")
+      #expect(made["http.request.method"] as? String == "POST" && made["server.port"] as? Int == 443)
+      #expect(made["message"] as? String == "the process ended without a shutdown")
+      #expect(made["service.name"] as? String == "shop" && made["waiting_for"] as? String == "response")
+      #expect(made["trace_id"] != nil && made["black_box.last_sign_of_life"] != nil)
+      #expect((made["duration_s"] as? Double).map { $0 >= 0 && $0 < 60 } == true)
+      let pid = try #require(made["black_box.pid"] as? Int)
+      #expect(left[1]["black_box.pid"] as? Int == pid && left[1]["url.path"] as? String == "/cart")
+      #expect(left[1]["waiting_for"] as? String == "handler")
+      #expect(
+        messages[0].hasPrefix("process \(pid) of shop ended without a shutdown, last seen at 20")
+          && messages[0].hasSuffix("; active requests: 2; a line for each follows"))
+    }
+    #expect(try folder.text("log.jsonl").contains("s3cret") == false)
+    #expect(try await start().left.isEmpty)
+  }
+
+  @Test func `where the app has a rule for what is shown, nothing of a URL is kept`() async throws {
+    var configuration = Self.configuration(folder.path)
+    configuration.logging.redaction.custom = { $1 }
+    let tap = try Tap(configuration)
+    let request = tap.outbound.begin(client: "c", method: "GET", url: "https://host/orders/s3cret")
+    let content = try #require(try BlackBoxFile.read(path: path).content)
+    #expect(content.requests.map(\.request.url) == [""])
+    #expect(content.requests.map(\.request.urlTemplate) == ["/orders/{id}"])
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)).range(of: Data("s3cret".utf8)) == nil)
+    request.end(statusCode: 200)
+    await tap.shutdown()
+  }
+
+  @Test func `a file that cannot be used is said once, and the app runs without`() async throws {
+    let first = try Tap(Self.configuration(folder.path))
+    let (_, messages, second) = try await start()
+    #expect(
+      messages == ["there is no black box \(path): another tap of this process has it: name another file"])
+    #expect(second.recorder.blackBox == nil && second.configuration.warnings == messages)
+    await first.shutdown()
+    #expect(try await start().messages.isEmpty)
+    let disk = "/var/tmp/\(UUID().uuidString)"
+    let onDisk = Tap.Configuration.test(environment: ["SESSION_TAP_BLACK_BOX": disk]) { $0.endpoint = nil }
+    let warnings = try Tap(onDisk).configuration.warnings
+    #expect(
+      warnings.count == 1 && warnings[0].hasPrefix("there is no black box \(disk): it is not on a tmpfs"))
+    #expect(!FileManager.default.fileExists(atPath: disk))
+  }
+
+  @Test func `a tap that is released gives its file up`() async throws {
+    var tap: Tap? = try Tap(Self.configuration(folder.path))
+    _ = tap?.inbound.begin(method: "GET", path: "/")
+    tap = nil
+    // A thread of its own may still have it.
+    try await Poll.until("a free file") { try !BlackBoxFile.read(path: path).isInUse }
+    #expect(try await start().messages.isEmpty)
+  }
+}
