@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Keeps the active and the unstarted requests in a file that outlives the process: a slot for each, which the
-/// thread of the request writes at its begin and frees at its end. Nothing here waits.
+/// Keeps the active and the unstarted requests in a file that outlives the process: a slot for each, which
+/// the thread of the request writes at its begin and frees at its end. Nothing here waits.
 package final class BlackBox: Sendable {
   /// Where a request is kept.
   struct Slot: Sendable {

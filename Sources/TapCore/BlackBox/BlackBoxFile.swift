@@ -70,7 +70,8 @@ package final class BlackBoxFile: Sendable {
     return try BlackBoxContent(readings, knownMethods: knownMethods)
   }
 
-  /// Notes how many of the requests in ``content`` have been told: a process that is ended now tells the rest.
+  /// Notes how many of the requests in ``content`` have been told: a process that is ended now tells the
+  /// rest.
   package func noteTold(_ count: Int) {
     state.withLock { state in
       state.descriptors?.write(Int64(count), at: BlackBoxHeader.Place.told)

@@ -3,8 +3,8 @@ import Synchronization
 /// The bytes of one request in a black box: numbers at fixed places, and texts that are cut to fit. A slot
 /// has one writer at a time, and readers in other processes.
 ///
-/// The state word says that the slot is being written, and is another one after each change (a sequence lock).
-/// So a reader sees whether it has read one request as a whole, also if the writer died meanwhile.
+/// The state word says that the slot is being written, and is another one after each change (a sequence
+/// lock). So a reader sees whether it has read one request as a whole, also if the writer died meanwhile.
 struct BlackBoxSlot {
   static let size = 512
 

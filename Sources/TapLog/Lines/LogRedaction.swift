@@ -42,7 +42,8 @@ public struct LogRedaction: Sendable {
     return snapshot
   }
 
-  /// Writes URLs as a line shows them, but without a query; `nil` if the app's own rule would have to be asked.
+  /// Writes URLs as a line shows them, but without a query; `nil` if the app's own rule would have to be
+  /// asked.
   package var writeURL: BlackBox.WriteURL? {
     if custom != nil { return nil }
     let redactor = RequestRedactor(self)
