@@ -40,13 +40,13 @@ public final class URLSessionTap: Sendable {
 
   private struct State {
     var clients: Set<String> = []
-    var isStopped = false
     var ownEndpoint: OwnEndpoint?
   }
 
   let configuration: Configuration
   package let recorder: RequestRecorder
   private let state = Mutex(State())
+  private let hasStopped = Atomic(false)
   /// The port of the app's own endpoint, or 0.
   private let ownPort = Atomic<Int>(0)
 
@@ -141,13 +141,13 @@ public final class URLSessionTap: Sendable {
   /// Ends the observation. Requests that start later are not recorded; active requests are, when they end.
   /// Sessions with a patched configuration continue unobserved. Cannot be undone.
   public func stop() {
-    state.withLock { $0.isStopped = true }
+    hasStopped.store(true, ordering: .sequentiallyConsistent)
     ProtocolClasses.forget(self)
     recorder.stopTracing()
   }
 
   /// Whether the tap observes no more. Set before the table of classes forgets the tap.
-  package var isStopped: Bool { state.withLock { $0.isStopped } }
+  package var isStopped: Bool { hasStopped.load(ordering: .sequentiallyConsistent) }
 
   /// Requests to the app's own endpoint are never recorded: they are scrapes of the app by itself.
   package func exclude(_ endpoint: OwnEndpoint?) {

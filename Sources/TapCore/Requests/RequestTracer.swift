@@ -54,30 +54,39 @@ enum NewestTracing {
     }
   }
   private static let state = Mutex(State())
-  private static let hasFinder = Atomic(false)
+  /// Whether there is a tracer, or something finds traces. Most apps have neither: then each request reads
+  /// this, and no state.
+  private static let hasSources = Atomic(false)
+
+  private static func change(_ body: (inout State) -> Void) {
+    state.withLock { state in
+      body(&state)
+      hasSources.store(!state.tracing.isEmpty || state.findTrace != nil, ordering: .releasing)
+    }
+  }
 
   static func note(_ recorder: RequestRecorder) {
-    state.withLock { state in
+    change { state in
       state.remove(nil)
       if recorder.tracer != nil { state.tracing.append(Recorder(value: recorder)) }
       if recorder.traceSamplingRate > 0 { state.sampling.append(Recorder(value: recorder)) }
     }
   }
 
-  static func forget(_ recorder: RequestRecorder) { state.withLock { $0.remove(recorder) } }
+  static func forget(_ recorder: RequestRecorder) { change { $0.remove(recorder) } }
 
   static func find(by find: @escaping @Sendable () -> TraceContext?) {
-    state.withLock { $0.findTrace = find }
-    hasFinder.store(true, ordering: .relaxed)
+    change { $0.findTrace = find }
   }
 
   /// The trace of the current work that an adapter finds. Takes no lock where there is no adapter.
   static var found: TraceContext? {
-    hasFinder.load(ordering: .relaxed) ? state.withLock { $0.findTrace }?() : nil
+    hasSources.load(ordering: .acquiring) ? state.withLock { $0.findTrace }?() : nil
   }
 
   /// The tracer, and what finds an adapter's trace.
   static var sources: (tracer: (any RequestTracer)?, findTrace: (@Sendable () -> TraceContext?)?) {
+    guard hasSources.load(ordering: .acquiring) else { return (nil, nil) }
     let (recorder, findTrace) = state.withLock { (newest(of: $0.tracing), $0.findTrace) }
     return (recorder?.tracer, findTrace)
   }

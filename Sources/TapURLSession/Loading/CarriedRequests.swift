@@ -11,7 +11,7 @@ package import TapFoundation
 /// Foundation's next question.
 package final class CarriedRequests: Sendable {
   /// What is known of a request that was accepted.
-  package struct Carried: Sendable {
+  package final class Carried: Sendable {
     let text: RequestText
     package let trace: TraceContext?
     let loader: URLProtocol.Type
@@ -77,7 +77,7 @@ package struct TaskRequest: Sendable {
 }
 
 /// What is read of a task's request, once, because each of Foundation's getters makes a copy.
-package struct RequestText: Sendable {
+package final class RequestText: Sendable {
   let url: String
   let method: String
   let server: URLAuthority?

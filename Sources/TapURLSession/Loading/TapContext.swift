@@ -125,19 +125,20 @@ final class TapContext: Sendable {
   ) -> [Request] {
     let own = asked.request.ownTrace
     var trace = own.map { $0.within(parent?.served ?? $0.served) } ?? parent.map { TraceContext.next(in: $0) }
-    return clients(of: trace?.served).compactMap { client in
+    var requests: [Request] = []
+    for client in clients(of: trace?.served) {
       let tap = client.tap
       // With one tap, `accept` has asked the filter.
-      guard !tap.isStopped, clients.count == 1 || records(asked, for: client) else { return nil }
+      if tap.isStopped || clients.count > 1 && !records(asked, for: client) { continue }
       let hasHeaders = tap.configuration.collectsHeaders
+      let record = RequestRecord(
+        describe(asked, for: client, trace: trace, hasHeaders: hasHeaders), recorder: tap.recorder,
+        progress: progress)
+      requests.append(Request(record: record, tap: tap))
       // It is one call of the served request, whatever the number of taps.
-      defer { trace = trace?.within(nil) }
-      return Request(
-        record: RequestRecord(
-          describe(asked, for: client, trace: trace, hasHeaders: hasHeaders), recorder: tap.recorder,
-          progress: progress),
-        tap: tap)
+      trace = trace?.within(nil)
     }
+    return requests
   }
 
   /// First the tap that records a served request: its call has the client name of that tap.

@@ -6,8 +6,8 @@ import TapFoundation
 /// What is known of a transfer while it lasts.
 ///
 /// The relay notes what passes it, on Foundation's queue. The request's record asks on any thread: this
-/// object leads neither to the relay nor to the record, and to the loader weakly, so that asking keeps none
-/// of them alive.
+/// object leads neither to the relay nor to the record, and to the loader until its task goes away, so that
+/// asking keeps none of them alive.
 ///
 /// A native loader gives the bytes of a body to its task's delegate directly, and reports neither head nor
 /// body of other tasks before the end. So libcurl is looked at before a question, on the one queue on which
@@ -31,10 +31,28 @@ final class TransferProgress: RequestProgressSource {
 
   /// Of a native loader.
   struct Native: Sendable {
+    /// Used in a look. Not a weak reference: with one, each retain and release of the loader takes longer.
+    nonisolated(unsafe) var loader: URLProtocol?
     /// Foundation's queue, on which libcurl may be looked at.
     let queue: DispatchQueue
-    var look: TransferLook?
+    /// What the last look has found. Apart from the state, since few requests have one.
+    private var found: Found?
     var isLooking = false
+
+    private final class Found: Sendable {
+      let look: TransferLook
+      init(_ look: TransferLook) { self.look = look }
+    }
+
+    var look: TransferLook? {
+      get { found?.look }
+      set { found = newValue.map(Found.init) }
+    }
+
+    init(_ loader: URLProtocol? = nil, queue: DispatchQueue, look: TransferLook? = nil) {
+      (self.loader, self.queue) = (loader, queue)
+      self.look = look
+    }
   }
 
   /// A question for credentials. Apart from the state, since few requests have one.
@@ -135,8 +153,6 @@ final class TransferProgress: RequestProgressSource {
   let state: Mutex<State>
   private let request: RequestText
   private let curl: CurlInfo?
-  /// Set at the start and read in a look, both on Foundation's queue.
-  private nonisolated(unsafe) weak var loader: URLProtocol?
 
   init(of request: RequestText, curl: CurlInfo?) {
     (self.request, self.curl) = (request, curl)
@@ -148,8 +164,21 @@ final class TransferProgress: RequestProgressSource {
 
   /// A native loader has started. On Foundation's queue.
   func follow(_ loader: URLProtocol, on queue: DispatchQueue?, countedSince start: Instant?) {
-    self.loader = loader
-    state.withLock { ($0.native, $0.countedSince) = (queue.map { Native(queue: $0) }, start) }
+    state.withLock { state in
+      if let queue { state.native = Native(loader, queue: queue) }
+      state.countedSince = start
+    }
+  }
+
+  /// The task's protocol goes away, and with it the loader, whose client leads here.
+  func leave() {
+    let native = state.withLock { state in
+      defer { state.native?.loader = nil }
+      state.leave()
+      return state.native
+    }
+    // The loader is freed outside the lock.
+    withExtendedLifetime(native) {}
   }
 
   var progress: RequestProgress { state.withLock { $0.progress(at: .now) } }
@@ -167,7 +196,7 @@ final class TransferProgress: RequestProgressSource {
   /// On Foundation's queue.
   private func look() {
     let state = self.state.withLock { $0 }
-    let found = loader.flatMap { look(at: $0, in: state) }
+    let found = state.native?.loader.flatMap { look(at: $0, in: state) }
     self.state.withLock { state in
       state.native?.isLooking = false
       // What libcurl says of a transfer that is over has been read, by the relay.

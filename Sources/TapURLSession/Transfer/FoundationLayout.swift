@@ -107,7 +107,8 @@ struct FoundationLayout: Sendable {
 
   /// On which its loader runs.
   func queue(of task: URLSessionTask) -> DispatchQueue? {
-    workQueue.flatMap { load($0, of: task, as: AnyObject.self) as? DispatchQueue }
+    // Its type was checked.
+    workQueue.map { load($0, of: task, as: DispatchQueue.self) }
   }
 
   /// Whether a loader that has not ended has asked the app whether to follow a redirect, and has no answer.

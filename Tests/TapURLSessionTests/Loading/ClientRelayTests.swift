@@ -245,6 +245,8 @@ import TestSupport
         // Again, as when an app resumes a task that runs: it counts once.
         for _ in 0..<2 { relay.start(loader) }
         #expect(!Self.hasRoom(context))
+        // As its protocol does when it goes away with the task.
+        relay.leaveTask()
       }
       #expect(Self.hasRoom(context))
       tap.flush()
