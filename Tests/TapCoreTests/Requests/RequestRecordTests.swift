@@ -149,15 +149,16 @@ struct RequestRecordTests {
   }
 
   @Test func `a thread whose work others have done ends, and leaves nothing behind`() async throws {
-    struct Reference { weak var recorder: RequestRecorder? }
+    struct Reference { weak var observer: RecordingObserver? }
     func record() throws -> Reference {
-      let recorder = try RequestRecorder(registry: Registry())
+      let observer = RecordingObserver()
+      let recorder = try RequestRecorder(registry: Registry(), consumers: [observer])
       Self.serve(recorder)
       recorder.reportUnfinished()
-      return Reference(recorder: recorder)
+      return Reference(observer: observer)
     }
     let reference = try record()
-    try await Poll.until(seconds: 20, "the end of the thread") { reference.recorder == nil }
+    try await Poll.until(seconds: 20, "the end of the thread") { reference.observer == nil }
   }
 
   @Test func `a delivery that makes requests loses none, however many`() throws {

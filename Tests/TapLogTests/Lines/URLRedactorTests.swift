@@ -40,7 +40,7 @@ import TestSupport
       ("postgres://u:1/2@b", "postgres://REDACTED"), ("https://[s3cret", "https://REDACTED"),
       ("https://[::1]s3cret", "https://REDACTED"), ("https:///u:s3cret@a/", "https://REDACTED"),
       ("https:/u:s3cret@a/", "https:REDACTED"), ("https:u:s3cret@a/", "https:REDACTED"),
-      ("mailto:s3cret@example.com", "mailto:REDACTED"), ("data:text/plain,s3cret", "data:REDACTED"),
+      ("mailto:s3cret@example.com?s3cret=1", "mailto:REDACTED"), ("data:text/plain,s3cret", "data:REDACTED"),
       (" https://u:s3cret@a/x", "a/x"), ("ht tps://u:s3cret@a/x", "a/x"),
       ("//u:s3cret@a/x?k=s3cret", "a/x?k=REDACTED"), ("u/s3cret@a/x", "a/x"), ("//u:s3@cret@a/x", "a/x"),
     ]
