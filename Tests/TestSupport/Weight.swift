@@ -22,7 +22,7 @@ package struct Weight: TestTrait, SuiteTrait, TestScoping {
   /// Another program, such as a judge or a process of this package.
   package static let program = Weight(count: 6)
   /// A processor, for seconds.
-  package static let processor = Weight(count: 1)
+  package static let processor = Weight(count: ProcessInfo.processInfo.activeProcessorCount)
   /// The one queue on which Foundation drives all sessions of the process.
   package static let sessionQueue = Weight(count: 1)
   /// A thread, to block it.

@@ -5,8 +5,9 @@ import TestSupport
 /// Registries that have seen many hosts and routes, among them some of a megabyte, ill-formed ones
 /// and every control character.
 enum AttackedRegistry {
-  /// With a limit of 200, for judges that are slow beside a debug build. It is made once for all of them.
-  static let small = Result { try make(limit: 200) }
+  /// For judges that are slow beside a debug build. It is made once for all of them.
+  static let small = Result { try make(limit: smallLimit) }
+  static let smallLimit = Extent.of(100, extensive: 200)
 
   static let hostCount = Extent.of(5_000, extensive: 100_000)
   static let routeCount = hostCount / 5
