@@ -17,13 +17,9 @@ import TestSupport
     return String(answer[try #require(answer.ranges(of: "\r\n\r\n").first).upperBound...])
   }
 
-  private static func object(_ text: some StringProtocol) throws -> [String: Any] {
-    try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
-  }
-
   /// The lines of an answer.
   private static func objects(_ text: String) throws -> [[String: Any]] {
-    try text.split(separator: "\n").map(object)
+    try text.split(separator: "\n").map { try jsonObject($0) }
   }
 
   private static func heldSeconds(_ tap: Tap) async throws -> Double {
@@ -68,7 +64,7 @@ import TestSupport
   }
 
   private static func heldOnPage(_ tap: Tap) async throws -> Double {
-    try #require(object(try await body(tap, "/page/waits"))["held_s"] as? Double)
+    try #require(jsonObject(try await body(tap, "/page/waits"))["held_s"] as? Double)
   }
 
   /// Holds the queue. Returns whether it is held for as long as the gate is closed, or for ever.

@@ -273,8 +273,7 @@ import TestSupport
       for _ in 0..<2 { _ = try? await session.data(from: #require(URL(string: "http://127.0.0.1:\(port)/"))) }
       exit(7)
     }
-    let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
-    #expect(text.split(separator: "\n").count { $0.contains("keep the tap, and shut it down last") } == 1)
+    #expect(try #require(result).said.count { $0.contains("keep the tap, and shut it down last") } == 1)
   }
 
   @Test(.needs(.program)) func `the app is waited for at a signal, and its last requests are recorded`()
@@ -340,13 +339,10 @@ import TestSupport
       }
       withExtendedLifetime(request) { exit(7) }
     }
-    let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
-    let said = text.split(separator: "\n").filter {
-      $0.contains("the app was asked to end, and has not ended")
-    }
-    #expect(said.count == 1 && !text.contains("s3cret"))
+    let said = try #require(result).said.filter { $0.contains("the app was asked to end, and has not ended") }
     let request = "active requests: 1, the oldest: GET http://host/slow?token=REDACTED waits for response, 1."
-    #expect(said.first?.contains(request) == true)
+    #expect(said.count == 1 && said.first?.contains(request) == true)
+    #expect(!said.joined().contains("s3cret"))
   }
 
   @Test func `an app's error is thrown after the shutdown`() async throws {

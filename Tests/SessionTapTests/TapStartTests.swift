@@ -4,12 +4,6 @@ import TestSupport
 /// A start in a process that is not as one would like it: its port is taken, its standard streams are closed,
 /// its environment is wrong.
 @Suite(.needs(.program)) struct TapStartTests {
-  static func output(_ lines: [UInt8]?, _ location: SourceLocation = #_sourceLocation) throws -> [String] {
-    let bytes = try #require(lines, sourceLocation: location)
-    return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
-      .filter { $0.hasPrefix("session-tap:") }
-  }
-
   @Test func `it says once where the metrics are and what it could not use, if not quiet`() async throws {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       for isQuiet in [false, true] {
@@ -26,7 +20,7 @@ import TestSupport
       }
       exit(EXIT_SUCCESS)
     }
-    let lines = try Self.output(result?.standardErrorContent)
+    let lines = try #require(result).said
     #expect(lines.count == 4)
     #expect(lines.contains { $0.contains("/dev/full") })
     #expect(lines.contains { $0.contains("SESSION_TAP_ALLOW_NETWORK is 'yes session-tap: no'") })
@@ -53,7 +47,7 @@ import TestSupport
       await other.shutdown()
       exit(EXIT_SUCCESS)
     }
-    let lines = try Self.output(result?.standardErrorContent)
+    let lines = try #require(result).said
     let line = try #require(lines.first)
     #expect(line.hasPrefix("session-tap: warning: address in use: 127.0.0.1:\(taken.port) "))
     #expect(line.hasSuffix("; the app runs, and its metrics are served as soon as that is over"))
@@ -107,7 +101,7 @@ import TestSupport
       await open.shutdown()
       exit(EXIT_SUCCESS)
     }
-    let lines = try Self.output(result?.standardErrorContent)
+    let lines = try #require(result).said
     #expect(lines.count == 2)
     #expect(lines.first?.contains("anybody could read") == true)
     let remedy = "SESSION_TAP_ALLOW_NETWORK=1); the app runs, and its metrics are not served"

@@ -92,8 +92,7 @@ import TestSupport
       log.log(.info, "second")
       exit(log.shutdown() ? 7 : 1)
     }
-    let said = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
-      .split(separator: "\n").map(String.init).filter { $0.hasPrefix("session-tap: the log ") }
+    let said = try #require(result).said.filter { $0.hasPrefix("session-tap: the log ") }
     #expect(
       said == [
         "session-tap: the log \"\(path)\" takes no lines: it has no reader; start one. "
@@ -121,8 +120,7 @@ import TestSupport
       log.write("last")
       exit(log.shutdown() && log.statistics.writeErrors == 3 ? 7 : 3)
     }
-    let said = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
-      .split(separator: "\n").filter { $0.hasPrefix("session-tap: ") }
+    let said = try #require(result).said
     #expect(said.count == 2)
     #expect(said.first?.contains("the old files of the log \"\(folder.path)/requests.jsonl\"") == true)
     #expect(said.first?.contains("Permission denied") == true)

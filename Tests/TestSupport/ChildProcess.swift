@@ -1,7 +1,16 @@
+import TestStart
+
 /// A program that a test starts, watches and ends.
+///
+/// Foundation's `Process` learns of an end by a socket that any child which is started meanwhile may have too:
+/// then only at the end of that one. Until then there is a zombie, on which Swift Testing's thread for exit
+/// tests spins.
 package final class ChildProcess: Sendable {
   private let written = Watched((output: [UInt8](), isOver: false))
-  private let process: Process
+  package let id: Int32
+  private let name: String
+  /// As waitpid(2) has it, once nothing of the program is left.
+  private let result = Watched<Int32?>(nil)
   package let ended = Gate()
   /// Opened when nothing more will be written, also not by the program's own children.
   private let outputEnded = Gate()
@@ -9,20 +18,29 @@ package final class ChildProcess: Sendable {
   /// Starts a program. Standard output and standard error are read together.
   package init(
     _ executable: URL, _ arguments: [String], environment: [String: String] = [:],
-    input: FileHandle = .nullDevice, folder: String? = nil
+    input: String = "/dev/null", folder: String? = nil
   ) throws {
-    let process = Process()
-    if let folder { process.currentDirectoryURL = URL(fileURLWithPath: folder) }
-    process.executableURL = executable
-    process.arguments = arguments
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     let pipe = Pipe()
-    process.standardInput = input
-    process.standardOutput = pipe
-    process.standardError = pipe
-    self.process = process
-    process.terminationHandler = { [ended] _ in ended.open() }
-    try process.run()
+    let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    let words = ([executable.path] + arguments).map { strdup($0) } + [nil]
+    let settings = variables.map { strdup("\($0)=\($1)") } + [nil]
+    defer { for text in words + settings { free(text) } }
+    let id = start_program(
+      executable.path, words, settings, input, pipe.fileHandleForWriting.fileDescriptor, folder)
+    guard id > 0 else { throw POSIXError(POSIXErrorCode(rawValue: -id) ?? .EIO) }
+    (self.id, name) = (id, executable.lastPathComponent)
+    try pipe.fileHandleForWriting.close()
+    Thread.detachNewThread { [id, result, ended] in
+      var info = siginfo_t()
+      while waitid(P_PID, id_t(id), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+      // Not while a signal is sent: the id may be another's afterwards.
+      result.change { result in
+        var status: Int32 = 0
+        waitpid(id, &status, 0)
+        result = status
+      }
+      ended.open()
+    }
     Thread.detachNewThread { [written, outputEnded] in
       while case let data = pipe.fileHandleForReading.availableData, !data.isEmpty {
         written.change { $0.output += data }
@@ -56,11 +74,10 @@ package final class ChildProcess: Sendable {
 
   package var bytes: [UInt8] { written.state.output }
 
-  package var status: Int32 { process.terminationStatus }
-
-  package var id: Int32 { process.processIdentifier }
-
-  private var name: String { process.executableURL?.lastPathComponent ?? "the program" }
+  /// The exit status, or the signal that ended the program; -1 while it runs.
+  package var status: Int32 {
+    result.state.map { $0 & 0x7f == 0 ? $0 >> 8 & 0xff : $0 & 0x7f } ?? -1
+  }
 
   /// Waits until the program has written this. Throws if it ends without it.
   package func waitForOutput(_ text: String) async throws {
@@ -79,15 +96,15 @@ package final class ChildProcess: Sendable {
   }
 
   /// Asks the program to end.
-  package func stop() { if process.isRunning { process.terminate() } }
+  package func stop() { send(SIGTERM) }
 
   package func terminate() async throws {
     stop()
     try await waitForExit()
   }
 
-  /// Sends a signal, unless the program has ended: its id may be another's then.
-  package func send(_ signal: Int32) { if process.isRunning { kill(process.processIdentifier, signal) } }
+  /// Sends a signal, unless the program has ended.
+  package func send(_ signal: Int32) { result.change { if $0 == nil { kill(id, signal) } } }
 
   package func waitForExit(seconds: Double = 120) async throws {
     try await ended.wait(seconds: seconds, "exit of \(name)")

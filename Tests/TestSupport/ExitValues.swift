@@ -27,3 +27,11 @@ package enum ExitValues {
     URL(fileURLWithPath: "/tmp/session-tap-exit-\(process)-\(name)")
   }
 }
+
+extension ExitTest.Result {
+  /// The lines of the package on standard error, which the test observes.
+  package var said: [String] {
+    String(decoding: standardErrorContent, as: UTF8.self).split(separator: "\n").map(String.init)
+      .filter { $0.hasPrefix("session-tap: ") }
+  }
+}

@@ -37,9 +37,8 @@ package struct Tool: Sendable {
   package func run(_ arguments: [String], input: [UInt8] = [], seconds: Double = 120) async throws -> Result {
     // From a file: neither side waits for the other.
     let folder = try TemporaryFolder()
-    let file = URL(fileURLWithPath: folder("input"))
-    try Data(input).write(to: file)
-    let process = try ChildProcess(url, arguments, input: FileHandle(forReadingFrom: file))
+    try Data(input).write(to: URL(fileURLWithPath: folder("input")))
+    let process = try ChildProcess(url, arguments, input: folder("input"))
     try await process.waitForEnd(seconds: seconds)
     return Result(status: process.status, output: process.output, bytes: process.bytes)
   }

@@ -37,9 +37,8 @@ struct HostileRunTests {
   func `the reference parser accepts it`(format: ExpositionFormat) async throws {
     let samples = try await ReferenceParser.parse(AttackedRegistry.small.get().exposition(in: format))
     for side in ["client", "server"] {
-      #expect(
-        samples.count { $0.name == "http_\(side)_request_duration_seconds_count" } == AttackedRegistry
-          .smallLimit + 1)
+      let count = samples.count { $0.name == "http_\(side)_request_duration_seconds_count" }
+      #expect(count == AttackedRegistry.smallLimit + 1)
     }
   }
 

@@ -150,8 +150,7 @@ import TestSupport
       }
       exit(7)
     }
-    let lines = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
-      .split(separator: "\n").map(String.init).filter { $0.contains("cannot start a thread") }
+    let lines = try #require(result).said.filter { $0.contains("cannot start a thread") }
     #expect(
       lines == [
         "session-tap: cannot start a thread: Resource temporarily unavailable; it is tried again when one is "

@@ -3,11 +3,6 @@ import TestSupport
 @testable import TapLog
 
 @Suite(.needs(.thread)) struct LogFaultsTests {
-  private func said(_ result: ExitTest.Result?) throws -> [String] {
-    String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
-      .split(separator: "\n").map(String.init).filter { $0.hasPrefix("session-tap: ") }
-  }
-
   @Test func `are said once for each kind, and once when they have ended`() async throws {
     let result = await #expect(processExitsWith: .exitCode(7), observing: [\.standardErrorContent]) {
       let faults = LogFaults(of: "here")
@@ -28,7 +23,7 @@ import TestSupport
       "the log here takes lines again", "the log here is rotated again",
       "the old files of the log here are removed again", "the log here is synchronized again",
     ].map { "session-tap: " + $0 }
-    #expect(try said(result) == expected + expected)
+    #expect(try #require(result).said == expected + expected)
   }
 
   @Test func `of a sink have its own words, whatever it refuses`() async throws {
@@ -48,7 +43,7 @@ import TestSupport
       "takes no lines: Refused(). Lines that are lost are counted", "takes lines again",
       "cannot be synchronized: Refused(). A loss of power may take lines", "is synchronized again",
     ].map { "session-tap: the log (custom) " + $0 }
-    #expect(try said(result) == expected)
+    #expect(try #require(result).said == expected)
   }
 
   @Test func `are a write's result: of a descriptor that was closed, and of a sink that refuses`() throws {

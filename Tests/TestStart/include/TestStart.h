@@ -12,3 +12,8 @@ void refuse_connections(int count);
 
 /// Lets fsync(2) of a folder fail with an error, as that of a disk does; 0 refuses none.
 void refuse_synchronization_of_folders(int error);
+
+/// Starts a program that has an input, one output for both of its streams, and no other descriptor. Returns its id, or a negative
+/// error number.
+int start_program(
+    const char *path, char *const words[], char *const variables[], const char *input, int output, const char *folder);
