@@ -114,7 +114,7 @@ struct ProcessMetricsTests {
     }
 
     /// In a process of its own, where hardly anything else opens files.
-    @Test func `counts open files, and gives the limits`() async {
+    @Test(.needs(.program)) func `counts open files, and gives the limits`() async {
       await #expect(processExitsWith: .success) {
         var files = rlimit(rlim_cur: 1_000, rlim_max: 2_000)
         try #require(setrlimit(__rlimit_resource_t(7), &files) == 0)  // RLIMIT_NOFILE
