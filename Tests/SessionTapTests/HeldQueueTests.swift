@@ -121,8 +121,8 @@ import TestSupport
   }
 
   private static func expectHeld(by holder: Holder) async throws -> Never {
-    let tap = try Tap.start(
-      .test { $0.servesLog = true })
+    // Nothing but the request that waits has the queue looked at.
+    let tap = try Tap.start(.test { ($0.servesLog, $0.outbound.waitingLimit) = (true, .seconds(1)) })
     let over = Gate()
     let origin = try Origin { $0.path == "/hangs" ? [.hold(over)] : [.response()] }
     let session = tap.session(client: "c", configuration: .ephemeral)

@@ -175,7 +175,8 @@ import TestSupport
     #expect(try sign() == 1_007)
   }
 
-  @Test func `a forked child writes elsewhere, and keeps the file from nobody`() async throws {
+  @Test(.needs(.program))
+  func `a forked child writes elsewhere, and keeps the file from nobody`() async throws {
     try ExitValues.give("BlackBoxFileTests", path)
     await #expect(processExitsWith: .exitCode(7)) {
       let path = try ExitValues.take("BlackBoxFileTests", String.self)
