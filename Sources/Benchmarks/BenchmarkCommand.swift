@@ -75,6 +75,7 @@ enum AllBenchmarks {
     .downloadTapped,
     .requestAllocations,
     .requestInstructions, .requestTraceInstructions, .requestDrainInstructions,
+    .blackBoxSlot,
     .accountRead, .connectionRead, .carriedTrace,
     .observationRecord,
     .observationP99UnderAttack,

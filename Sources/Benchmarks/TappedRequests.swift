@@ -226,6 +226,8 @@ actor LoopbackTransfers {
     configuration.endpoint = .init(address: .loopback(port: 0))
     configuration.isQuiet = true
     configuration.log = .file("/dev/null")
+    // With `SESSION_TAP_BLACK_BOX` the same benchmarks have a black box.
+    configuration.blackBox = ProcessInfo.processInfo.environment["SESSION_TAP_BLACK_BOX"]
     let tap = try Tap.start(configuration)
     guard let small = URL(string: "http://\(address)/small"),
       let large = URL(string: "http://\(address)/large")

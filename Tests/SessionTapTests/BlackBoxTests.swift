@@ -122,6 +122,43 @@ import TestSupport
     #expect(!FileManager.default.fileExists(atPath: disk))
   }
 
+  @Test func `beside a process whose queue is held, and whose main thread is deadlocked, the file has all`()
+    async throws
+  {
+    try ExitValues.give("BlackBoxTests.hung", folder.path)
+    async let ended: Void = #expect(processExitsWith: .failure) {
+      let folder = try ExitValues.take("BlackBoxTests.hung", String.self)
+      let tap = try Tap.start(BlackBoxTests.configuration(folder))
+      let held = Gate()
+      let url = QueueHold.url {
+        held.open()
+        while true { pause() }
+      }
+      let holder = URLSession(configuration: with(.ephemeral) { $0.protocolClasses = [QueueHold.self] })
+      holder.dataTask(with: url).resume()
+      try await held.wait()
+      let session = tap.session(client: "c", configuration: .ephemeral)
+      for number in 0..<3 {
+        guard let url = URL(string: "http://127.0.0.1:1/\(number)") else { continue }
+        session.dataTask(with: url).resume()
+      }
+      let served = tap.inbound.begin(method: "GET", path: "/served")
+      FileManager.default.createFile(atPath: folder + "/ready", contents: nil)
+      let lock = Mutex(())
+      lock.withLock { _ in while true { pause() } }
+      withExtendedLifetime((served, tap)) {}
+    }
+    let path = path
+    try await Poll.until("a deadlock") { [folder] in FileManager.default.fileExists(atPath: folder("ready")) }
+    let (content, isInUse) = try BlackBoxFile.read(path: path)
+    let rows = try #require(content).requests.map { "\($0.request.url) \($0.wait?.rawValue ?? "")" }
+    #expect(isInUse)
+    #expect(
+      rows == (0..<3).map { "http://127.0.0.1:1/\($0) start" } + ["/served handler"])
+    kill(pid_t(try #require(content).processID), SIGKILL)
+    _ = await ended
+  }
+
   @Test func `a tap that is released gives its file up`() async throws {
     var tap: Tap? = try Tap(Self.configuration(folder.path))
     _ = tap?.inbound.begin(method: "GET", path: "/")

@@ -7,6 +7,9 @@ import TestSupport
 ///     soak-under-test load PORT CLOSED-PORT SECONDS RATE --stock
 ///                                                             the same without a tap
 ///
+///     soak-under-test die PORT FOLDER RUN END                 requests of which some are active when the
+///                                                             process dies (Tests/Scripts/kill-black-box)
+///
 /// Lines of JSON on standard output say how far the load is. At its end it waits for a line on standard input
 /// before the tap is shut down.
 let arguments = Array(CommandLine.arguments.dropFirst())
@@ -23,6 +26,14 @@ case ("load", 6):
   let load = try SoakLoad(
     port: numbers[0], closedPort: numbers[1], log: arguments[5] == "--stock" ? nil : arguments[5])
   try await load.run(seconds: numbers[2], rate: numbers[3])
+case ("die", 5):
+  let victim = try BlackBoxVictim(port: Int(arguments[1]) ?? 0, folder: arguments[2], run: arguments[3])
+  if arguments[4] == "shutdown" {
+    await victim.shutDown()
+  } else {
+    Thread.detachNewThread { BlackBoxVictim.die(arguments[4]) }
+    victim.live()
+  }
 default:
   FileHandle.standardError.write(Data("usage: see main.swift\n".utf8))
   exit(64)

@@ -72,6 +72,10 @@ def deployment(text):
     volumes = {volume["name"] for volume in spec["volumes"]}
     expect(set(mounts.values()) == volumes, "volumes and mounts differ")
     expect(not security["readOnlyRootFilesystem"] or "/tmp" in mounts, "a download cannot make its file")
+    in_memory = {volume["name"] for volume in spec["volumes"] if volume.get("emptyDir", {}).get("medium") == "Memory"}
+    box = variables.get("SESSION_TAP_BLACK_BOX")
+    expect(not box or any(box.startswith(mount + "/") and name in in_memory for mount, name in mounts.items()),
+           "the black box is not in memory that outlives the container")
     log = variables.get("SESSION_TAP_LOG", "off")
     expect(not log.startswith("/") or any(log.startswith(mount + "/") for mount in mounts), "the log cannot be written")
     expect(spec["securityContext"]["runAsNonRoot"] and not security["allowPrivilegeEscalation"], "it may be root")

@@ -4,7 +4,7 @@ import Synchronization
 /// the thread of the request writes at its begin and frees at its end. Nothing here waits.
 package final class BlackBox: Sendable {
   /// Where a request is kept.
-  struct Slot: Sendable {
+  package struct Slot: Sendable {
     fileprivate let index: Int32
 
     static let none = Slot(index: -1)
@@ -46,7 +46,7 @@ package final class BlackBox: Sendable {
   /// Keeps a request that is unstarted or begins.
   ///
   /// - Parameter isToldByApp: The app says when the response begins.
-  func keep(
+  package func keep(
     _ request: borrowing RequestDescription, isStarted: Bool, isToldByApp: Bool = false,
     at begin: Instant = .now, _ time: Timestamp = .now
   ) -> Slot {
@@ -77,7 +77,7 @@ package final class BlackBox: Sendable {
   }
 
   /// Forgets a request, which has ended or was given up.
-  func free(_ slot: inout Slot, at end: @autoclosure () -> Instant) {
+  package func free(_ slot: inout Slot, at end: @autoclosure () -> Instant) {
     if slot.index >= 0 {
       self[slot.index].free(at: end())
       slots.put(slot.index)
