@@ -45,7 +45,8 @@ struct BlackBoxReport {
 
   private static func row(_ snapshot: RequestSnapshot) -> [String] {
     let request = snapshot.request
-    let age = (snapshot.duration / .seconds(1)).formatted(.number.precision(.fractionLength(1)).grouping(.never))
+    let age = (snapshot.duration / .seconds(1))
+      .formatted(.number.precision(.fractionLength(1)).grouping(.never))
     let template = request.urlTemplate.map { request.url.isEmpty ? $0 : " (\($0))" } ?? ""
     let server = request.url.isEmpty ? request.serverAddress.map { $0 + " " } ?? "" : ""
     return [

@@ -282,10 +282,11 @@ public final class Tap: Sendable {
       _ = served.wait(until: deadline.advanced(by: Self.closingTime))
       // What handlers and observers record and log comes before the log's end.
       recorder.reportUnfinished()
+      // What is active has its line: a kill from here on tells it no second time.
+      if let box = recorder.blackBox, requestLog?.flush(within: .milliseconds(250)) == true { box.close() }
       recorder.flushObservers(until: deadline)
       recorder.drain()
       requestLog?.shutdown(within: limit)
-      // What is active has its line.
       recorder.blackBox?.close()
     }
     end.fulfill(())

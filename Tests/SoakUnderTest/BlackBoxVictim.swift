@@ -1,11 +1,12 @@
 import SessionTap
 import TestSupport
 
-/// An app that makes and serves requests of all kinds, some of which end, and dies in the midst of it. What it
-/// does, it writes into a file first and last: that file knows what may be active and what must be.
+/// An app that makes and serves requests of all kinds, some of which end, and dies in the midst of it. What
+/// it does, it writes into a file first and last: that file knows what may be active and what must be.
 ///
 ///     b ID    is about to begin     B ID    has begun
 ///     e ID    is about to end       E ID    has ended
+///     x RUN   is about to exit
 final class BlackBoxVictim: Sendable {
   private let tap: Tap
   private let session: URLSession
@@ -116,7 +117,7 @@ final class BlackBoxVictim: Sendable {
   }
 
   /// Ends the process, at a moment that nobody knows.
-  static func die(_ end: String) {
+  func die(_ end: String) {
     // Another process ends it.
     if end == "wait" { return }
     usleep(.random(in: 0...400_000))
@@ -124,7 +125,10 @@ final class BlackBoxVictim: Sendable {
     case "fault": UnsafeMutablePointer<Int>(bitPattern: 8)?.pointee = 1
     case "trap": fatalError("as asked")
     case "abort": abort()
-    case "exit": exit(1)
+    case "exit":
+      // It goes on for a moment after it has told.
+      note("x", run)
+      exit(1)
     case "_exit": _exit(1)
     case "limit":
       var limit = rlimit(rlim_cur: 1 << 20, rlim_max: 1 << 20)
@@ -135,7 +139,7 @@ final class BlackBoxVictim: Sendable {
     }
   }
 
-  private static func fillMemory() {
+  private func fillMemory() {
     while true { memset(UnsafeMutableRawPointer.allocate(byteCount: 1 << 20, alignment: 16), 1, 1 << 20) }
   }
 }

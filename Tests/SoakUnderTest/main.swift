@@ -31,7 +31,7 @@ case ("die", 5):
   if arguments[4] == "shutdown" {
     await victim.shutDown()
   } else {
-    Thread.detachNewThread { BlackBoxVictim.die(arguments[4]) }
+    Thread.detachNewThread { [end = arguments[4]] in victim.die(end) }
     victim.live()
   }
 default:

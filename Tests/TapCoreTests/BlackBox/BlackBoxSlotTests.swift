@@ -4,15 +4,15 @@ import TestSupport
 
 @Suite struct BlackBoxSlotTests {
   private final class Slots: @unchecked Sendable {
-    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 4 * BlackBoxSlot.size, alignment: 8)
-    init() { memory.initializeMemory(as: UInt8.self, repeating: 0) }
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: 4 * BlackBoxSlot.size, alignment: 8)
+    init() { memory.initializeMemory(as: UInt8.self, repeating: 0, count: 4 * BlackBoxSlot.size) }
     deinit { memory.deallocate() }
 
     subscript(index: Int) -> BlackBoxSlot {
-      BlackBoxSlot(at: memory.baseAddress! + index * BlackBoxSlot.size)
+      BlackBoxSlot(at: memory + index * BlackBoxSlot.size)
     }
 
-    var bytes: [UInt8] { Array(memory) }
+    var bytes: [UInt8] { Array(UnsafeRawBufferPointer(start: memory, count: 4 * BlackBoxSlot.size)) }
     var reading: BlackBoxSlot.Reading { .init(bytes, before: bytes, after: bytes) }
   }
 
