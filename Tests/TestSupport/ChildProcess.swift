@@ -2,9 +2,9 @@ import TestStart
 
 /// A program that a test starts, watches and ends.
 ///
-/// Foundation's `Process` learns of an end by a socket that any child which is started meanwhile may have too:
-/// then only at the end of that one. Until then there is a zombie, on which Swift Testing's thread for exit
-/// tests spins.
+/// Foundation's `Process` learns of an end by a socket that any child which is started meanwhile may have
+/// too: then only at the end of that one. Until then there is a zombie, on which Swift Testing's thread for
+/// exit tests spins.
 package final class ChildProcess: Sendable {
   private let written = Watched((output: [UInt8](), isOver: false))
   package let id: Int32

@@ -7,8 +7,8 @@
 /// tasks are as many as the processors, and tests and handlers of requests need them. The test waits for its
 /// share before it is started, where it takes none of the places that Swift Testing has for tests that run.
 ///
-/// Also a test that starts a process by `processExitsWith`: until that has ended, Swift Testing blocks the
-/// thread that reads what it says.
+/// A test that starts a process by `processExitsWith` needs one too: until that has ended, and those that
+/// were started beside it, Swift Testing blocks the thread that reads what it says.
 package struct Weight: TestTrait, SuiteTrait, TestScoping {
   private let semaphore: AsyncSemaphore?
 
