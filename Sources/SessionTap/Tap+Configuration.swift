@@ -131,7 +131,7 @@ extension Tap.Configuration {
     if let log, endpoint.logRefusal == nil { endpoint.logRefusal = { line in log.log(.warn, line) } }
     let servedLog = servesLog ? log : nil
     var further =
-      EndpointRoute.page(showsLog: servedLog != nil, showsHistory: true) + [
+      EndpointRoute.page(showsLog: servedLog != nil) + [
         .history(PageHistory(recorder)), .why(recorder),
       ]
     if let servedLog {

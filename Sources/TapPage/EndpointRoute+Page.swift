@@ -2,12 +2,12 @@ import TapCore
 package import TapEndpoint
 
 extension EndpointRoute {
-  /// The page with its style and its script. It requests `metrics` and `page/waits`, and `logs` and
-  /// `page/history` if they are served, by relative paths, so it works behind a proxy that adds a prefix. Its
+  /// The page with its style and its script. It requests `why`, `page/history`, `page/waits` and `metrics`, and
+  /// `logs` if that is served, by relative paths, so it works behind a proxy that adds a prefix. Its
   /// Content-Security-Policy allows nothing but what this endpoint serves.
-  package static func page(showsLog: Bool = false, showsHistory: Bool = false) -> [EndpointRoute] {
+  package static func page(showsLog: Bool = false) -> [EndpointRoute] {
     [
-      file("/", "text/html") { PageFile.document(showsLog: showsLog, showsHistory: showsHistory) },
+      file("/", "text/html") { PageFile.document(showsLog: showsLog) },
       file("/page.css", "text/css") { PageFile.style },
       file("/page.js", "text/javascript") { PageFile.script },
     ]
@@ -33,9 +33,12 @@ extension EndpointRoute {
     onThreads("/page/waits") { _ in .uncached("application/json", waits.json()) }
   }
 
-  /// What the page's charts show before its first scrape.
+  /// What the page draws. `since` in the query is the slot that it has asked for last.
   package static func history(_ history: PageHistory) -> EndpointRoute {
-    onThreads("/page/history") { _ in .uncached("application/json", history.json()) }
+    onThreads("/page/history") { request in
+      let since = request.queryItems.last { $0.name == "since" }.flatMap { Int64($0.value) } ?? 0
+      return .uncached("application/json", history.json(since: since))
+    }
   }
 }
 
@@ -45,11 +48,10 @@ private struct PageFile: Sendable {
   static let script = PageFile(PageFiles.script)
 
   /// Tells the script what the endpoint serves. Small enough to be made for each request.
-  static func document(showsLog: Bool, showsHistory: Bool) -> PageFile {
+  static func document(showsLog: Bool) -> PageFile {
     PageFile(
       PageFiles.document
-        .replacing(#"data-log="no""#, with: #"data-log="\#(showsLog ? "yes" : "no")""#)
-        .replacing(#"data-history="no""#, with: #"data-history="\#(showsHistory ? "yes" : "no")""#))
+        .replacing(#"data-log="no""#, with: #"data-log="\#(showsLog ? "yes" : "no")""#))
   }
 
   private static let policy =

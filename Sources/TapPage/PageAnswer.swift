@@ -1,8 +1,8 @@
 import Synchronization
 import TapCore
 
-/// What the endpoint answers about the requests. Those that ask for the same within a second share the answer,
-/// so that readers who are slow or many take little.
+/// What the endpoint answers about the requests. Those that ask for the same within a second share the
+/// answer, so that readers who are slow or many take little.
 final class PageAnswers: Sendable {
   private static let limit = 16
 

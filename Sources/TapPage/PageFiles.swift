@@ -14,13 +14,13 @@ enum PageFiles {
   <!-- The endpoint joins the scripts to one page.js. -->
   <link rel="stylesheet" href="page.css">
 </head>
-<body data-log="no" data-history="no">
+<body data-log="no">
   <header>
     <div>
       <h1 id="service">SessionTap</h1>
       <p id="about"></p>
     </div>
-    <p id="status" role="status">Waiting for a scrape…</p>
+    <p id="status" role="status">Reading…</p>
     <details id="filters">
     <summary id="filtered">Filters</summary>
     <form aria-label="Filters">
@@ -42,15 +42,15 @@ enum PageFiles {
       <pre>let session = tap.session(client: "users")</pre>
     </section>
     <section id="now">
+      <div id="wrong-part">
+        <div class="findings" data-table="wrong"></div>
+      </div>
       <div id="waits-part" hidden>
         <div class="brief" data-table="waits"></div>
       </div>
-      <div id="wrong-part">
-        <div class="brief" data-table="wrong"></div>
-      </div>
-      <details id="refused-part" hidden>
-        <summary id="refused-words"></summary>
-        <div class="brief" data-table="refused"></div>
+      <details id="notes-part" hidden>
+        <summary id="notes-words"></summary>
+        <div class="findings" data-table="notes"></div>
       </details>
       <details id="more-waits-part" hidden>
         <summary id="more-waits-words"></summary>
@@ -66,7 +66,7 @@ enum PageFiles {
       </details>
     </section>
     <section>
-      <h2 id="totals-title">Since the start</h2>
+      <h2 id="totals-title">In these minutes</h2>
       <div class="sides" data-part="figures"></div>
       <p class="note">
         <b>≈</b> An estimate from a histogram's buckets, off by the width of one bucket at most.
@@ -76,7 +76,7 @@ enum PageFiles {
     <section data-table="slowest"></section>
     <section data-side="made">
       <div id="phases-part" hidden>
-        <h2 id="phases-title"></h2>
+        <h2 id="phases-title">Where the time goes</h2>
         <figure>
           <figcaption>
             <span id="phases-what"></span>
@@ -149,8 +149,8 @@ select, button, input { font: inherit; color: inherit; background: var(--card); 
 #slower { width: 5rem; }
 [aria-pressed=true] { background: var(--text); color: var(--back); }
 :focus-visible { outline: solid var(--one) !important; }
-.failed, .trouble, .brief .ERROR .link, #lines .ERROR :is(:nth-child(2), :nth-child(6), .number) { color: var(--three) !important; }
-.brief .WARN .link, #lines .WARN :is(:nth-child(2), :nth-child(6), .number) { color: var(--two); }
+.failed, .trouble, :is(.brief, .findings) .ERROR .link, #lines .ERROR :is(:nth-child(2), :nth-child(6), .number) { color: var(--three) !important; }
+.findings .WARN .link, .brief .WARN .link, #lines .WARN :is(:nth-child(2), :nth-child(6), .number) { color: var(--two); }
 /* What hangs and what is wrong now: a sentence, and rows if there are any. */
 #now { --now: var(--three); }
 #now .slow, #waits-part { --now: var(--two); }
@@ -158,6 +158,10 @@ select, button, input { font: inherit; color: inherit; background: var(--card); 
 #now > div .scroll { border-left: .3rem solid var(--now); margin-bottom: .5rem; }
 .quiet :is(thead, tbody) { display: none; }
 #waits-title, #wrong-title { margin: .2rem 0; }
+.findings td:first-child { max-width: none; }
+.findings td + td { white-space: nowrap; }
+.part::after { content: ""; display: block; height: .5rem; margin-top: .2rem; border: var(--rim);
+  background: linear-gradient(var(--processing), var(--processing)) 0 0 / var(--part) 100% no-repeat; }
 dl { display: grid; gap: .5rem; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); }
 dl div, figure, .scroll, details, .empty { background: var(--card); border: var(--edge); border-radius: .5rem;
   padding: .6rem .8rem; }
@@ -298,6 +302,7 @@ function choose(changes, isStep = true) {
   const there = new URLSearchParams(CHOICES.filter(name => chosen[name]).map(name => [name, chosen[name]]));
   history[isStep ? "pushState" : "replaceState"](null, "", `#${there}`);
   show();
+  if ("minutes" in changes) readWhy().then(redraw);
 }
 
 const isChosen = party => FILTERS.every(name => !chosen[name] || party[name] === chosen[name]);
@@ -306,22 +311,18 @@ const isChosen = party => FILTERS.every(name => !chosen[name] || party[name] ===
 const isChosenServer = party => isChosen({ ...party, path: chosen.path });
 
 readAddress();
-// The data of the page: reads the exposition, adds up what happened between scrapes, and puts the process's
-// history before that. Does not use the document.
+// The data of the page: what each five seconds of the last ten minutes added, as the process counts it. Does
+// not use the document.
 
-// The families that the page requests, by their names in these scripts. The first ones, SUMMED, are added up
-// in steps.
-const FAMILIES = { made: "http_client_request_duration_seconds", served: "http_server_request_duration_seconds",
-  phases: "http_client_request_phase_duration_seconds", roundTrips: "http_client_network_round_trip_seconds",
-  opened: "http_client_connections_opened_total", sentAgain: "http_client_retransmitted_segments_total",
-  active: "http_client_active_requests", serving: "http_server_active_requests", target: "target_info",
+// The sums of a step: requests by direction, and what they took, by phase, for round trips and connections.
+const SIDES = ["made", "served"], PLACES = [...SIDES, "phases", "roundTrips", "opened", "sentAgain", "failures"];
+// What is now, by its name in these scripts.
+const FAMILIES = { active: "http_client_active_requests", serving: "http_server_active_requests", target: "target_info",
   started: "process_start_time_seconds", build: "session_tap_build_info" };
-const PLACES = Object.keys(FAMILIES), SUMMED = PLACES.slice(0, 6), SIDES = ["made", "served"];
-const METRICS = `metrics?${PLACES.map(place => `name[]=${FAMILIES[place]}`).join("&")}`;
-// The indices of an array of numbers: these four, then the requests in each bucket, not cumulative. A counter
-// has only the first.
+const METRICS = `metrics?${Object.values(FAMILIES).map(name => `name[]=${name}`).join("&")}`;
+// The indices of an array of numbers: these four, then the requests in each bucket, not cumulative.
 const COUNT = 0, SUM = 1, ERRORS = 2, REFUSED = 3, BUCKETS = 4;
-const WINDOW = 600000;
+const WINDOW = 600000, MINUTE = 60000;
 
 // Lets the browser handle events every few milliseconds, so that the page scrolls while it reads thousands of
 // series.
@@ -340,8 +341,8 @@ function setClock(date) {
   epoch = own - performance.now() + (Math.abs(difference) > 1500 ? difference : 0);
 }
 
-async function get(address) {
-  const answer = await fetch(address, { cache: "no-store", signal: AbortSignal.timeout(10000) })
+async function get(address, type = "*/*") {
+  const answer = await fetch(address, { cache: "no-store", headers: { Accept: type }, signal: AbortSignal.timeout(10000) })
     .catch(() => { throw new Error("the app does not answer"); });
   if (!answer.ok) throw new Error(`/${address.split("?")[0]} answers ${answer.status}`);
   setClock(answer.headers.get("Date"));
@@ -381,115 +382,79 @@ function partyOf(side, labels) {
 const failureOf = (type, code = "") => type || (/^4\d\d$/.test(code) ? code : "");
 const isRefusal = failure => /^4(\d\d|xx)$/.test(failure);
 
-// For each family its series by the text of their labels, and the bounds of its buckets.
-const makeFamilies = () => Object.fromEntries(PLACES.map(place => [place, Object.assign(new Map(), { bounds: [] })]));
+// The steps of the history, the oldest first, the bounds of the buckets, and the samples of what is now.
+const known = { made: { bounds: [] }, served: { bounds: [] }, steps: [], time: undefined, samples: {} };
+// The requests that the process keeps: the slowest of each row, and the newest of each failure.
+const kept = { lines: [] };
 
-function takeSample(scrape, line) {
-  const place = PLACES.find(place => line.startsWith(FAMILIES[place]));
-  if (!place) return;
-  const brace = line.indexOf("{"), space = line.lastIndexOf(" "), end = brace < 0 ? space : brace;
-  const suffix = line.slice(FAMILIES[place].length, end), value = Number(line.slice(space + 1)), series = scrape[place];
-  const labels = line.slice(end + 1, Math.max(end + 1, space - 1));
-  // The bound is always the last label. Within a value of another label its quotation mark would be escaped.
-  const bound = suffix === "_bucket" ? labels.lastIndexOf('le="') : -1;
-  const key = bound < 0 ? labels && labels + "," : labels.slice(0, bound);
-  if (!series.has(key)) series.set(key, Object.assign([0, 0, 0, 0], { below: 0 }));
-  const numbers = series.get(key);
-  if (bound < 0) numbers[suffix === "_sum" ? SUM : COUNT] = value;
-  else {
-    if (series.size === 1) series.bounds.push(Number(labels.slice(bound + 4, -1).replace("+Inf", "Infinity")));
-    numbers.push(value - numbers.below);
-    numbers.below = value;
+const makeStep = slot => ({ slot, sums: {}, ...Object.fromEntries(PLACES.map(place => [place, new Map()])) });
+
+// Reads the steps since the last one, which was not over.
+async function readHistory() {
+  const history = await get(`page/history?since=${known.slot || 0}`).then(answer => answer.json());
+  // Of another process: what is known was of the one before.
+  if (known.id && known.id !== history.id) location.reload();
+  const now = performance.now(), { id, slot: last, slot_s: width } = history, steps = new Map();
+  for (const side of SIDES) if (history.bounds[side]) known[side].bounds = [...history.bounds[side], Infinity];
+  const series = history.series.map(({ side, labels }) => ({ side, one: describe(side, labelsOf(labels)) }));
+  for (const step of known.steps) if (step.slot < known.slot) steps.set(step.slot, step);
+  for (const { slot, added } of history.slots) {
+    const step = makeStep(slot);
+    for (const { series: place, ...values } of added) addSeries(step, series[place], values);
+    steps.set(slot, step);
+    await breathe();
+  }
+  // Slots without requests are not in the history.
+  const begin = slot => now - 1000 * (history.slot_age_s + width * (last - slot));
+  const start = now - 1000 * Math.max(0, ...Object.values(history.covered_s)), all = [];
+  for (let slot = last - WINDOW / 1000 / width; slot <= last; slot++) {
+    const from = Math.max(start, begin(slot)), to = Math.min(now, begin(slot + 1));
+    if (to > from) all.push(Object.assign(steps.get(slot) || makeStep(slot), { from, to }));
+  }
+  Object.assign(known, { id, slot: last, time: now, steps: all });
+  kept.lines = [...history.slowest, ...history.failed].map(one => keptLine(history.series[one.series], one));
+}
+
+// What a step added to a series. All requests of a series failed, or none.
+function addSeries(step, { side, one }, { sum_s, counts, opened, round_trips, round_trips_s, sent_again, ...phases }) {
+  const count = counts.reduce((a, b) => a + b, 0), numbers = nothing(known[side].bounds);
+  [numbers[COUNT], numbers[SUM]] = [count, sum_s];
+  numbers.set(counts, BUCKETS);
+  if (one.failure) numbers[isRefusal(one.failure) ? REFUSED : ERRORS] = count;
+  grow(step[side], one, numbers);
+  if (one.failure) grow(step.failures, { ...one, key: failureKey(one, one.failure) }, [count]);
+  if (opened >= 0) grow(step.opened, one, [opened]);
+  if (sent_again >= 0) grow(step.sentAgain, one, [sent_again]);
+  if (round_trips) grow(step.roundTrips, one, [round_trips, round_trips_s]);
+  for (const [name, time] of Object.entries(phases)) {
+    const phase = name.slice(0, -2);
+    grow(step.phases, { ...one, key: one.key + phase, phase }, [count, time]);
   }
 }
 
-// The series of the last scrape, and steps: what happened between the scrapes of the last ten minutes. A step
-// has sums for each party that had requests, so its size does not depend on the number of series. `since` is
-// the time from which on the steps are complete.
-const known = { ...makeFamilies(), steps: [], since: {}, time: undefined };
-
-const seriesOf = place => [...known[place].values()];
-
-const makeStep = (from, to) => ({ from, to, sums: {},
-  ...Object.fromEntries([...SUMMED, "failures"].map(place => [place, new Map()])) });
-
-function learn(scrape, now) {
-  const step = makeStep(known.time, now);
-  for (const place of PLACES) learnFamily(place, scrape[place], step);
-  if (known.time) known.steps.push(step);
-  else for (const place of SUMMED) known.since[place] = now;
-  known.steps = coarser(known.steps.filter(one => one.to > now - WINDOW), now);
-  known.time = now;
+function grow(parties, party, numbers) {
+  if (!parties.has(party.key)) parties.set(party.key, { ...party, numbers: new Float64Array(Math.max(BUCKETS, numbers.length)) });
+  add(parties.get(party.key).numbers, numbers);
 }
 
-// Joins steps that are older than a minute to the width of those of the history, so that an open page draws
-// as much as a new one.
-function coarser(steps, now) {
-  const joined = [];
-  for (const step of steps) {
-    const before = joined[joined.length - 1];
-    if (before && step.to < now - 60000 && step.to - before.from < 6500) join(before, step);
-    else joined.push(step);
-  }
-  return joined;
+function describe(side, labels) {
+  return { ...partyOf(side, labels), failure: failureOf(labels.error_type, labels.http_response_status_code) };
 }
 
-// Adds a step to the one before it.
-function join(before, step) {
-  for (const place of [...SUMMED, "failures"]) {
-    for (const party of step[place].values()) add(sumFor(party, before[place], party.numbers.length - BUCKETS), party.numbers);
-  }
-  before.to = step.to;
-  before.sums = {};
+// Reads gauges and infos.
+async function readNow() {
+  const samples = Object.fromEntries(Object.keys(FAMILIES).map(place => [place, []]));
+  await readLines(await get(METRICS), line => {
+    const [, name, labels, value] = line.match(/^(\w+)(?:\{(.*)\})? (\S+)/) || [];
+    const place = Object.keys(FAMILIES).find(place => FAMILIES[place] === name);
+    if (place) samples[place].push({ ...describe(place === "serving" ? "served" : "made", labelsOf(labels || "")),
+      labels: labelsOf(labels || ""), numbers: [Number(value)] });
+  });
+  known.samples = samples;
 }
 
-function learnFamily(place, series, step) {
-  const before = known[place];
-  if (!series.size) series.bounds = before.bounds;
-  // The buckets differ: the app was restarted with another configuration, so the page starts again too.
-  if (before.bounds.length && before.bounds.join() !== series.bounds.join()) location.reload();
-  for (const [text, numbers] of series) {
-    const old = before.get(text), one = { ...(old || describe(place, text)), numbers };
-    markFailures(one);
-    series.set(text, one);
-    // A counter that fell was reset by a restart of the app.
-    const base = old && old.numbers[COUNT] <= numbers[COUNT] ? old.numbers : [];
-    if (SUMMED.includes(place)) grow(step, place, one, numbers.map((value, i) => value - (base[i] || 0)));
-  }
-  known[place] = series;
-}
-
-// All requests of a series failed, or none.
-function markFailures({ failure, numbers }) {
-  if (failure) numbers[isRefusal(failure) ? REFUSED : ERRORS] = numbers[COUNT];
-}
-
-// Adds what a step added to a series.
-function grow(step, place, one, numbers) {
-  if (!(numbers[COUNT] > 0)) return;
-  add(sumFor(one, step[place], numbers.length - BUCKETS), numbers);
-  if (one.failure) fail(step, one, one.failure, numbers[COUNT]);
-}
-
-// Labels are parsed once for each series.
-function describe(place, text) {
-  const labels = labelsOf(text), party = partyOf(/^serv/.test(place) ? "served" : "made", labels), { phase = "" } = labels;
-  return { ...party, key: party.key + phase, phase, labels,
-    failure: SIDES.includes(place) ? failureOf(labels.error_type, labels.http_response_status_code) : "" };
-}
-
-// The sums of a party in a step.
-function sumFor(party, parties, bucketCount) {
-  let one = parties.get(party.key);
-  if (!one) parties.set(party.key, one = { ...party, numbers: new Float64Array(BUCKETS + bucketCount) });
-  return one.numbers;
-}
-
+const seriesOf = place => known.samples[place] || [];
 const failureKey = (party, failure) => `${failure} ${party.key}`;
-
-function fail(step, party, failure, count) {
-  sumFor({ ...party, key: failureKey(party, failure), failure }, step.failures, 0)[COUNT] += count;
-}
 
 function add(total, numbers) {
   for (let i = 0; i < numbers.length; i++) total[i] += numbers[i];
@@ -508,42 +473,6 @@ function sumOf(step, side) {
   return step.sums[side].numbers;
 }
 
-// Replaces the steps of the time that the history covers. Called right after a scrape.
-function backfill(history) {
-  const now = known.time, width = history.slot_s * 1000, filled = [];
-  const longest = Math.max(...Object.values(history.covered_s)), start = now - longest * 1000;
-  const series = history.series.map(({ side, labels }) => ({ side, one: describe(side, labels) }));
-  let end = start;
-  for (const slot of [...history.slots, { age_s: 0, added: [] }]) {
-    const from = Math.max(start, now - slot.age_s * 1000);
-    // The history has no slots without requests.
-    while (from - end > 1) {
-      const next = Math.min(from, end + width);
-      filled.push(makeStep(end, next));
-      end = next;
-    }
-    const step = makeStep(from, end = Math.min(now, now - slot.age_s * 1000 + width));
-    for (const [place, sum, ...counts] of slot.added) {
-      const { side, one } = series[place];
-      if (!known[side].bounds.length) known[side].bounds = [...history.bounds[side], Infinity];
-      const numbers = nothing(known[side].bounds);
-      [numbers[COUNT], numbers[SUM]] = [counts.reduce((a, b) => a + b, 0), sum];
-      numbers.set(counts, BUCKETS);
-      markFailures({ ...one, numbers });
-      grow(step, side, one, numbers);
-    }
-    if (end > from) filled.push(step);
-  }
-  // The rate of a last step of less than two seconds would mean little: it is joined with the one before.
-  const last = filled[filled.length - 1];
-  if (filled.length > 1 && last.to - last.from < 2000) join(filled[filled.length - 2], filled.pop());
-  known.steps = [...known.steps.filter(step => step.to <= start), ...filled].filter(step => step.to > now - WINDOW);
-  // The history has no phases and no connections, and may have less of one side than of the other.
-  for (const place of SUMMED) {
-    known.since[place] = history.covered_s[place] < longest ? now - history.covered_s[place] * 1000
-      : SIDES.includes(place) ? -Infinity : now;
-  }
-}
 // The lines of the log: reads new ones and searches them. Does not use the document.
 const hasLog = document.body.dataset.log === "yes";
 // More than the process keeps by default, so that older lines stay while the page is open.
@@ -604,10 +533,6 @@ function foundLines() {
   return log.lines.filter(line => isChosen(line.party) && isWanted(line.failure) && (!slower || line.seconds * 1000 >= slower)
     && (!text || line.text.toLowerCase().includes(text))).reverse();
 }
-
-// The newest line of each failure.
-const newestFailures = () => new Map(log.lines.filter(line => line.failure)
-  .map(line => [failureKey(line.party, line.failure), line]));
 // Numbers as text, elements, and the charts.
 
 // Estimates a quantile as PromQL's histogram_quantile does: linear within a bucket; beyond the last finite
@@ -677,7 +602,8 @@ function setText(node, text) {
 
 const HIDDEN = { "aria-hidden": true };
 const QUANTILES = [.5, .9, .99], LINES = ["one", "two", "three"], DASHES = [[], [7, 4], [1, 4]];
-const rateOf = (count, { from, to }) => count * 1000 / (to - from);
+// The rate of less than two seconds would mean little.
+const rateOf = (count, { from, to }) => count * 1000 / Math.max(to - from, 2000);
 // For each chart: its subject, its lines, their values in a step, the text of a value, and the least top of
 // the scale. The scale of the latency is logarithmic, so that a p99 of seconds does not hide a p50 of
 // milliseconds.
@@ -847,9 +773,10 @@ const column = (name, of, as, act) => ({ name, of, as, act }), link = (name, of,
 const clientOf = one => one.client || one.side;
 const pathOf = one => `${one.method} ${one.path}`.trim() || "–";
 const CLIENT = column("Client", clientOf), HOST = column("Host", one => one.host || "–");
-const NOW = [link("What", one => one.words, row => openRow(row)),
-  column("Request", one => requestIn(one)), CLIENT, HOST,
-  column("Requests", one => one.count, (count, one) => `${number(count)} of ${number(one.all)}`),
+// The bar of a served request is what it waits for, beside its own time.
+const NOW = [link("What", one => one.sentence, row => openRow(row)), column("Client", clientOf),
+  Object.assign(column("Whose time", one => hasShares(one) ? `${seconds(one.figures.upstream_s)} upstream, ${seconds(one.figures.own_s)} own` : ""),
+    { part: one => hasShares(one) ? one.figures.upstream_s / (one.figures.upstream_s + one.figures.own_s) : undefined }),
   column("Since", one => one.since), column("Last", one => one.last)];
 const REQUESTS = column("Requests", one => one.numbers[COUNT], number);
 const RATE = column("Requests/s", one => one.numbers[COUNT] / (one.time ?? covered()), number);
@@ -861,7 +788,7 @@ const [P50, P90, P99] = QUANTILES.map(q =>
 // A click on a row acts as the row's first button.
 const TABLES = {
   wrong: { title: "Now", columns: NOW },
-  refused: { title: "4xx", columns: NOW },
+  notes: { title: "Notes", columns: NOW },
   slowest: { title: "Requests, the slowest by p99 first", columns: [link("Request", pathOf, row => openRow(row)),
     link("Client", clientOf, filterBy), HOST, REQUESTS, ...SHARES, MEAN, P99] },
   lines: { title: "The newest 100 lines of the log", limit: 100, columns: [
@@ -884,7 +811,7 @@ function makeTable(id) {
   const { columns, title } = TABLES[id], label = `${id}-title`, heads = columns.map(({ name, as }) =>
     element(as ? "th.number" : "th", { scope: "col" }, name));
   return element("div.scroll", { tabindex: 0, role: "region", "aria-labelledby": label }, element("table",
-    element("caption", element(/by-|refused|more/.test(id) ? "h3" : "h2", { id: label }, title)), element("thead", element("tr", heads)),
+    element("caption", element(/by-|notes|more/.test(id) ? "h3" : "h2", { id: label }, title)), element("thead", element("tr", heads)),
     element("tbody", { id, onclick: event => act(event, columns) })));
 }
 
@@ -908,10 +835,11 @@ function fill(id, list) {
     used.add(row.dataset.key = key);
     row.className = (one.severity || one.of?.("severity"))?.match(/^(WARN|ERROR)$/)?.[0] || "";
     subjects.set(row, one);
-    columns.forEach(({ of, as, act }, i) => {
+    columns.forEach(({ of, as, act, part }, i) => {
       const value = of(one), text = as ? as(value, one) : value, cell = row.cells[i];
       setText(act ? cell.firstChild : cell, text);
       if (act) cell.firstChild.hidden = !text;
+      if (part) setPart(cell, part(one));
     });
     return row;
   });
@@ -919,6 +847,12 @@ function fill(id, list) {
     || element("tr", { "data-key": "" }, element("td.none", { colspan: columns.length }, "None.")));
   for (const row of [...body.rows]) if (!rows.includes(row)) row.remove();
   rows.forEach((row, i) => { if (body.rows[i] !== row) body.insertBefore(row, body.rows[i] || null); });
+}
+
+// The part of a bar under the text of a cell.
+function setPart(cell, part) {
+  cell.classList.toggle("part", part >= 0);
+  if (part >= 0) cell.style.setProperty("--part", percent(part));
 }
 
 // Adds up by key, the most requests first.
@@ -937,17 +871,12 @@ function grouped(list, bounds, keyOf, isWanted = isChosen) {
 const requestRows = (side, list) => grouped(list, known[side].bounds, requestKey).map(row => ({ ...row, failure: "" }));
 
 const inSteps = place => shown.steps.flatMap(step => [...step[place].values()]);
-// Whether the steps are complete for the time that is shown, and for a minute at least.
-const isWhole = place => shown.steps[0]?.from >= known.since[place] && shown.time - known.since[place] >= 60000;
-const sumsOf = (place, isRecent) => isRecent ? inSteps(place) : seriesOf(place);
-const setTitle = (id, text, isRecent) => setText($(`${id}-title`), text + (isRecent ? ", in these minutes" : ", since the start"));
-
 const sum = list => list.reduce((sum, one) => sum + one.numbers[COUNT], 0);
 
 // The tiles of one side: titles and texts for the chosen parties.
 function figuresOf(side) {
   const isMade = side === "made", { bounds } = known[side], numbers = nothing(bounds);
-  for (const one of seriesOf(side)) if (isChosen(one)) add(numbers, one.numbers);
+  for (const step of shown.steps) add(numbers, sumOf(step, side));
   const part = place => number(numbers[place]) + (numbers[place] ? ` (${percent(share(numbers, place))})` : "");
   const active = chosen.path ? "–" : number(sum(seriesOf(isMade ? "active" : "serving").filter(isChosen)));
   return [[`Requests ${side}`, ["requests", "", number(numbers[COUNT])], ["active", " active", active]],
@@ -969,8 +898,7 @@ function figures() {
 const requestKey = ({ side, client, host, method, path }) => JSON.stringify([side, client, host, method, path]);
 
 function slowestRows() {
-  const isRecent = isWhole("made"), list = SIDES.flatMap(side => requestRows(side, sumsOf(side, isRecent)));
-  setTitle("slowest", TABLES.slowest.title, isRecent);
+  const list = SIDES.flatMap(side => requestRows(side, inSteps(side)));
   fill("slowest", list.map(one => ({ ...one, p99: P99.of(one) })).sort((a, b) => b.p99 - a.p99));
 }
 
@@ -995,134 +923,58 @@ function found() {
   setText($("found"), log.lines.length
     ? `${number(lines.length)} of ${number(log.lines.length)} lines, ${first} to ${last}` : "");
 }
-// What failed and what was slow in the last minute, or in the chosen time: a sentence, and a row for each
-// kind.
-const MINUTE = 60000;
-// In seconds. The recording rules use the same bound for the Apdex.
-const SLOW = 1;
+// What is wrong, as the process concludes it: sentences, each with the requests that it is about.
+const why = { findings: [], sentence: "", isWell: true };
 
-// Only whole steps count: the sum may lack the oldest seconds of the time, but has nothing older.
-const isNow = step => step.from > known.time - MINUTE * (chosen.minutes || 1) - 500;
-
-// The begin of the last series of such steps without a gap of a minute, and the end of the last step.
-function timesOf(isIn) {
-  let first, last;
-  for (const step of known.steps.toReversed()) {
-    if (first?.from - step.to > MINUTE) break;
-    if (isIn(step)) [first, last] = [step, last || step];
+async function readWhy() {
+  try {
+    const { findings, sentence, is_well: isWell } =
+      await get(`why?seconds=${60 * chosen.minutes || 30}`, "application/json").then(answer => answer.json());
+    Object.assign(why, { findings: findings.map(rowOfFinding), sentence, isWell });
+  } catch (error) {
+    Object.assign(why, { findings: [], sentence: `What is wrong is unknown: ${error.message}.`, isWell: true });
   }
-  // The history begins with the app, or ten minutes ago.
-  const isOlder = first === known.steps[0] && !(hasHistory && known.time - first.from < WINDOW - 10000);
-  return { since: (isOlder ? "before " : "") + clock(first.from), last: clock(last.to) };
 }
 
-function failuresNow(steps, rows) {
-  const newest = newestFailures();
-  return grouped(steps.flatMap(step => [...step.failures.values()]), [], one => one.key).map(one => {
-    return { ...one, ...timesOf(step => step.failures.has(one.key)), line: newest.get(one.key), severity: "ERROR",
-      words: failureText(one.failure), count: one.numbers[COUNT], all: rows.get(requestKey(one)).numbers[COUNT] };
-  }).sort((a, b) => weightOf(b) - weightOf(a));
+function rowOfFinding({ sentence, kind, is_wrong: isWrong, direction: side = "", client = "", server = "", method = "", route = "",
+  since = "", last = "", figures }) {
+  return { key: JSON.stringify([kind, side, client, server, method, route]), sentence, kind, isWrong, side, client, host: server, method,
+    path: route, since: since.slice(11, 19), last: last.slice(11, 19), figures,
+    severity: !isWrong ? "" : /^(slow|calls)$/.test(kind) ? "WARN" : "ERROR" };
 }
 
-// The order of the rows: by count and share, so that what always fails stands above what mostly works. A made
-// request counts twice, because it may be the cause of a served one's failure.
-const weightOf = ({ count, all, side }) => count * count / all * (side === "made" ? 2 : 1);
+// What is of no request is of any.
+const isFindingChosen = one => !one.side || isChosen(one);
 
-const boundOf = ({ side }) => known[side].bounds.findIndex(bound => bound >= SLOW);
-const longOf = one => one.numbers.slice(BUCKETS + boundOf(one) + 1).reduce((a, b) => a + b, 0);
-
-// A row is slow if one request in ten took long, or if its mean is three times that of the time before.
-// Time-outs count as failures.
-function slowNow(row, before, timeouts) {
-  const all = row.numbers[COUNT], long = longOf(row) - timeouts, isLong = long > 0 && long >= all / 10;
-  const mean = MEAN.of(row), usual = before ? MEAN.of(before) : NaN;
-  if (!isLong && !(!timeouts && Math.min(all, before?.numbers[COUNT]) >= 10 && mean > 3 * usual && mean - usual > .05)) return [];
-  const isIn = one => requestKey(one) === row.key && (isLong ? longOf(one) > 0 : MEAN.of(one) > 3 * usual);
-  return [{ ...row, ...timesOf(step => [...step[row.side].values()].some(isIn)), key: `slow ${row.key}`, severity: "WARN",
-    line: !row.path && slowestOf(row, log.lines),
-    words: isLong ? `took over ${seconds(row.bounds[boundOf(row)])}` : "were slower than before", count: isLong ? long : all, all,
-    mean: `${seconds(mean)} on average${before ? `, ${seconds(usual)} before` : ""}` }];
-}
-
-// Without a template, a row has all paths of its host: the path of a line is an example.
-const requestIn = one => one.path || !one.line ? pathOf(one) : `${nameOf(one.line)}, …`;
-
-function sentenceOf([first, ...others], ended) {
-  const time = `in the last ${chosen.minutes > 1 ? `${chosen.minutes} minutes` : "minute"}`;
-  if (!ended) return `No request has ended ${time}, ${number(sum(seriesOf("active").filter(isChosenServer)))} active.`;
-  if (!first) return `Nothing failed and nothing was slow ${time}: ${plural(ended, "request")}.`;
-  const { count, all, side, host, method, path, line, failure, words } = first;
-  return `${number(count)} of ${plural(all, path ? "request" : `${method} request`)} ${side === "made" ? "to" : "served at"} `
-    + `${path ? pathOf(first) : host || "no route"} ${failure ? "failed" : words} ${time} (${failure ? words : first.mean})`
-    + `${!path && line ? `, such as ${nameOf(line)}` : ""}.`
-    + (others.length ? ` ${plural(others.length, "more row")} below.` : "");
-}
-
+// How a served request's time is divided.
+const hasShares = ({ side, figures }) => side === "served" && figures.own_s >= 0 && figures.upstream_s > 0;
 function now() {
-  const [recent, earlier] = [isNow, step => !isNow(step)].map(isWanted => known.steps.filter(isWanted));
-  const [rows, before] = [recent, earlier].map(steps => new Map(SIDES.flatMap(side =>
-    requestRows(side, steps.flatMap(step => [...step[side].values()]))).map(row => [row.key, row])));
-  const [refused, errors] = [true, false].map(is => failuresNow(recent, rows).filter(one => isRefusal(one.failure) === is));
-  const slow = [...rows.values()].flatMap(row => slowNow(row, before.get(row.key),
-    sum(errors.filter(one => one.failure === "timeout" && requestKey(one) === row.key))));
-  fill("wrong", [...errors, ...slow]);
-  fill("refused", refused);
-  setText($("wrong-title"), sentenceOf([...errors, ...slow], sum([...rows.values()])));
-  $("wrong-part").className = errors.length ? "" : slow.length ? "slow" : "quiet";
-  $("refused-part").hidden = !refused.length;
-  setText($("refused-words"), `${plural(sum(refused), "request")} answered with a 4xx`);
+  const shown = why.findings.filter(isFindingChosen), wrong = shown.filter(one => one.isWrong), notes = shown.filter(one => !one.isWrong);
+  fill("wrong", wrong);
+  fill("notes", notes);
+  setText($("wrong-title"), wrong.length ? `${plural(wrong.length, "thing")} wrong now` : why.isWell ? why.sentence
+    : "Nothing of what is wrong now is about this choice.");
+  $("wrong-part").className = wrong.some(one => one.severity === "ERROR") ? "" : wrong.length ? "slow" : "quiet";
+  $("notes-part").hidden = !notes.length;
+  setText($("notes-words"), `${plural(notes.length, "note")} on what is over, as before, or little`);
 }
-// The requests that wait for longer than the limits of their directions, the oldest hundred. The process
-// lists them at each refresh.
-const waits = { lines: [], count: 0, unstarted: 0, heldSince: 0, heldBy: "", limits: {}, trouble: "" };
+// The requests that have been active for long, the oldest hundred: which of them hang is the process's to say.
+const waits = { lines: [], count: 0, trouble: "" };
 
 async function readWaits() {
   try {
-    const { limit_s: limits, held_s: held, held_by: heldBy, count, unstarted, oldest } =
-      await get("page/waits").then(answer => answer.json());
-    Object.assign(waits, { lines: oldest.map(waitingLine), count, unstarted, limits, heldBy, trouble: "",
-      heldSince: held > 0 ? Date.now() - 1000 * held : 0 });
+    const { count, oldest } = await get("page/waits").then(answer => answer.json());
+    Object.assign(waits, { lines: oldest.map(activeLine), count, trouble: "" });
   } catch (error) {
-    Object.assign(waits, { lines: [], count: 0, unstarted: 0, heldSince: 0, heldBy: "", trouble: error.message });
+    Object.assign(waits, { lines: [], count: 0, trouble: error.message });
   }
 }
 
 // Such a line has no end: it is known by its identifier.
-function waitingLine({ id, start_us: microseconds, line: fields }) {
+function activeLine({ id, start_us: microseconds, hangs, words, why, line: fields }) {
   const line = lineOf(JSON.stringify(fields)), start = microseconds / 1000;
-  return Object.assign(line, { key: `waits ${id}`, id, start, end: start + 1000 * line.seconds, isActive: true });
-}
-
-// What a request waits for, in a sentence about it and in words.
-const WAITS = {
-  start: ["to be started", "URLSession has taken it and has not started it: something holds the queue of all sessions,"
-    + " such as a delegate, a protocol class or a body stream that does not return."],
-  queue: ["for a free connection", "Other requests of the session have all connections that one host gets."],
-  resolve: ["for the host's address", "The look-up of the host's name has no answer."],
-  connect: ["for a connection", "The server, or a proxy on the way to it, has not taken the connection."],
-  tls: ["for the TLS handshake", "The connection is open, and the TLS handshake is not complete."],
-  upload: ["for the server to take the body", "The server has not taken the whole body of the request."],
-  response: ["for the response", "The head of the response has not come."],
-  body: ["for the rest of the response", "The head has come, and the body is not complete."],
-  credentials: ["for credentials", "The server wants credentials, and nobody gives them. Without a delegate that answers,"
-    + " Foundation before Swift 6.3.2 waits for ever: cancel the request."],
-  redirect: ["for an answer to a redirect", "The app has not answered the redirect, and Foundation waits for ever: cancel the request."],
-  handler: ["for the app's handler", "The app has not responded."],
-  request: ["for a request that the app makes", "The app has not responded, and a request that it makes in this trace has not ended."],
-  client: ["for its caller", "The response is being written."],
-};
-const waitOf = ({ of }) => of("waiting_for");
-const idleOf = ({ numberOf }) => numberOf("idle_s");
-// The made requests for which a served one waits: of its trace, and begun while it is served.
-const causesOf = line => waitOf(line) !== "request" ? []
-  : waits.lines.filter(one => one.party.side === "made" && one.trace === line.trace && one.start >= line.start);
-
-// Something has passed within the limit, or may have: it takes long, and does not hang. A served request
-// moves with those that it waits for; those that are not here are younger than the limit.
-function isMoving(line) {
-  const causes = causesOf(line), wait = waitOf(line), idle = idleOf(line);
-  if (wait === "request") return !causes.length || causes.some(isMoving);
-  return idle < waits.limits[line.party.side] || idle === undefined && /^(body|upload)$/.test(wait);
+  return Object.assign(line, { key: `waits ${id}`, start, end: start + 1000 * line.seconds, isActive: true, hangs, words, why,
+    severity: hangs ? "WARN" : "INFO" });
 }
 
 // A time in at most two units, without a fraction.
@@ -1133,62 +985,33 @@ function age(time) {
   return parts.join("\u00a0");
 }
 
-// A path, or else where the request goes.
-const waitingName = line => line.party.path ? pathOf(line.party)
-  : line.of("url.full") || line.of("url.path") ? nameOf(line) : `${line.party.method} to ${line.party.host || "no route"}`;
-const waitingWords = line => isMoving(line) ? "is active" : `waits ${WAITS[waitOf(line)]?.[0] || ""}`.trim();
-const timeOfDay = time => dateAndTime(time).slice(11, 19);
-const beginOf = ({ start }) => timeOfDay(start);
+const idleOf = ({ numberOf }) => numberOf("idle_s");
 
 function progressOf(line) {
   const isMade = line.party.side === "made", idle = idleOf(line);
   const [asked, answered] = ["request", "response"].map(name => line.numberOf(`http.${name}.body.size`));
   const [sent, received] = isMade ? [asked, answered] : [answered, asked];
   return [codeOf(line), sent > 0 && `${bytes(sent)} sent`, received > 0 && `${bytes(received)} received`,
-    !isMoving(line) && idle >= 2 && `nothing for ${age(idle)}`].filter(Boolean).join(", ");
+    line.hangs && idle >= 2 && `nothing for ${age(idle)}`].filter(Boolean).join(", ");
 }
 
-const WAITING = [link("What", waitingWords, line => openLine(line)), column("Request", line => nameOf(line)),
+const WAITING = [link("What", line => line.words, line => openLine(line)), column("Request", line => nameOf(line)),
   column("Client", ({ party }) => clientOf(party)), column("Host", ({ party }) => party.host || "–"),
-  column("For", line => line.seconds, age), column("Since", beginOf), column("Progress", progressOf)];
-Object.assign(TABLES, { waits: { title: "", limit: 5, columns: WAITING }, "more-waits": { title: "Active", limit: 100, columns: WAITING } });
-
-const limitOf = lines => seconds(Math.min(...lines.map(line => waits.limits[line.party.side])));
-const hasMore = () => waits.count > waits.lines.length;
-
-const HELD = { queue: "something holds the queue of all sessions", threads: "Dispatch has no thread left, because blocks that do not return have all of them" };
-
-// The sentences about the requests that hang. What may be a cause goes first, and the oldest is named.
-function waitingSentence(hanging) {
-  if (waits.trouble) return `What waits is unknown: ${waits.trouble}.`;
-  const isUnstarted = line => waitOf(line) === "start", unstarted = hanging.filter(isUnstarted), said = [];
-  const heldSince = waits.heldSince || unstarted[0]?.start;
-  if (waits.unstarted || waits.heldSince) said.push(
-    `URLSession ${waits.unstarted ? `has not started ${plural(waits.unstarted, "request")}` : "starts no requests"}`
-    + `${heldSince ? `, since ${timeOfDay(heldSince)}` : ""}: ${HELD[waits.heldBy] || HELD.queue}.`);
-  const others = hanging.filter(line => !isUnstarted(line)), effects = others.filter(line => causesOf(line).length);
-  const causes = others.filter(line => !effects.includes(line)), [first] = causes;
-  if (first) said.push(`${hasMore() ? "At least " : ""}${plural(causes.length, "request")} ${causes.length === 1 ? "has" : "have"}`
-    + ` waited over ${limitOf(causes)}: ${`${waitingName(first)} ${WAITS[waitOf(first)]?.[0] || ""}`.trim()}, since ${beginOf(first)}.`);
-  if (effects.length) said.push(`${plural(effects.length, "served request")} wait${effects.length === 1 ? "s" : ""} because of ${causes.length === 1 ? "it" : "them"}.`);
-  return said.join(" ");
-}
-
-// Made requests before those that the app serves, and these before those that wait for one.
-const rankOf = line => causesOf(line).length ? 2 : line.party.side === "served" ? 1 : 0;
+  column("For", line => line.seconds, age), column("Since", ({ start }) => dateAndTime(start).slice(11, 19)), column("Progress", progressOf)];
+Object.assign(TABLES, { waits: { title: "Requests that hang", limit: 5, columns: WAITING },
+  "more-waits": { title: "Active", limit: 100, columns: WAITING } });
 
 function waiting() {
-  const shown = waits.lines.filter(line => isChosen(line.party)).map(line => ({ ...line, severity: isMoving(line) ? "INFO" : "WARN" }));
-  const hanging = shown.filter(line => !isMoving(line)).sort((a, b) => rankOf(a) - rankOf(b)), more = [...hanging.slice(TABLES.waits.limit), ...shown.filter(isMoving)];
-  const sentence = waitingSentence(hanging);
+  const shown = waits.lines.filter(line => isChosen(line.party)), hanging = shown.filter(line => line.hangs);
+  const more = [...hanging.slice(TABLES.waits.limit), ...shown.filter(line => !line.hangs)];
   fill("waits", hanging);
   fill("more-waits", more);
-  setText($("waits-title"), sentence);
-  $("waits-part").hidden = !sentence;
-  $("waits-part").className = hanging.length || waits.heldSince ? "" : "quiet";
+  setText($("waits-title"), waits.trouble ? `What hangs is unknown: ${waits.trouble}.` : TABLES.waits.title);
+  $("waits-part").hidden = !hanging.length && !waits.trouble;
+  $("waits-part").className = hanging.length ? "" : "quiet";
   $("more-waits-part").hidden = !more.length;
-  if (more.length) setText($("more-waits-words"), `${plural(more.length, hanging.length ? "more request" : "request")} active for over ${limitOf(more)}`
-    + (hasMore() ? `: the oldest of ${number(waits.count)} are here` : more.length === 1 ? `: ${waitingName(more[0])}, ${progressOf(more[0])}` : ""));
+  setText($("more-waits-words"), `${plural(more.length, hanging.length ? "more request" : "request")} active for long`
+    + (waits.count > waits.lines.length ? `: the oldest of ${number(waits.count)} are here` : ""));
 }
 // Where the time goes: the phases of one request, of the requests of a trace, and of all requests to a
 // server.
@@ -1240,7 +1063,7 @@ function remedyFor(pieces, time, largest) {
     : ` The app can change ${percent(part / time)}: ${what} took ${seconds(part)}; ${remedy}.`;
 }
 
-const hasPhases = client => seriesOf("phases").some(one => one.client === client);
+const hasPhases = client => inSteps("phases").some(one => one.client === client);
 const noPhases = client => `${client ? `The client ${client}` : "This client"} reports no phases.`;
 
 // The sentence about the longest phase. The answer takes at least one round trip: the rest of `processing` is
@@ -1262,16 +1085,14 @@ const barOf = (pieces, total) => pieces.map(({ name, time }) => {
 });
 
 // By client and host, the most time first. Each request has a duration, but a phase may be unknown.
-function phaseGroups(isRecent) {
-  const of = (place, isWanted = isChosen, list = sumsOf(place, isRecent)) => new Map(
-    grouped(list, known[place].bounds, serverKey, isWanted).map(one => [one.key, one.numbers]));
-  const made = sumsOf("made", isRecent).filter(one => !one.isCached), requests = of("made", isChosen, made);
+function phaseGroups() {
+  const of = (list, isWanted = isChosen) => new Map(grouped(list, [], serverKey, isWanted).map(one => [one.key, one.numbers]));
+  const made = inSteps("made").filter(one => !one.isCached), requests = of(made);
   // Connections have no path: they are compared with all requests to the server that had a connection.
-  const [opened, trips, sentAgain] = ["opened", "roundTrips", "sentAgain"].map(place => of(place, isChosenServer));
-  const every = of("made", isChosenServer, made), without = of("made", one => isChosenServer(one)
-    && /^(connect|dns|tls)$/.test(one.failure), isRecent ? inSteps("failures") : made);
-  const timeouts = of("made", one => isChosen(one) && one.failure === "timeout", isRecent ? inSteps("failures") : made);
-  const phases = Map.groupBy(grouped(sumsOf("phases", isRecent), known.phases.bounds, one => serverKey(one) + one.phase), serverKey);
+  const [opened, trips, sentAgain] = ["opened", "roundTrips", "sentAgain"].map(place => of(inSteps(place), isChosenServer));
+  const every = of(made, isChosenServer), without = of(inSteps("failures"), one => isChosenServer(one) && /^(connect|dns|tls)$/.test(one.failure));
+  const timeouts = of(inSteps("failures"), one => isChosen(one) && one.failure === "timeout");
+  const phases = Map.groupBy(grouped(inSteps("phases"), [], one => serverKey(one) + one.phase), serverKey);
   return [...requests].map(([key, [count, time]]) => {
     const connected = every.get(key)[COUNT] - (without.get(key)?.[COUNT] || 0);
     const [tripCount, tripTime] = trips.get(key) || [];
@@ -1299,9 +1120,8 @@ function phaseItem({ client, host, phases, count, time, roundTrip, reused, sentA
 }
 
 function phases() {
-  const isRecent = isWhole("phases"), groups = phaseGroups(isRecent);
-  setTitle("phases", "Where the time goes", isRecent);
-  $("phases-part").hidden = !seriesOf("made").some(isChosen);
+  const groups = phaseGroups();
+  $("phases-part").hidden = !groups.length;
   const { transfer_info: info, connection_info: connections } = seriesOf("build")[0]?.labels || {};
   setText($("phases-what"), "The mean request by phase. Each bar is one whole request."
     + (info === "none" ? " This app does not see its transfers." : connections === "none" ? " This app does not see its connections." : ""));
@@ -1312,14 +1132,6 @@ function phases() {
 }
 // The requests that a row opens: the process keeps the slowest of each row and the newest of each failure,
 // which become lines here. And what the requests to a path take on average.
-const kept = { lines: [] };
-
-async function readHistory() {
-  const history = await get("page/history").then(answer => answer.json()).catch(() => undefined);
-  if (history) kept.lines = [...history.slowest, ...history.failed].map(one => keptLine(history.series[one.series], one));
-  return history;
-}
-
 function keptLine({ side, labels: text }, { series, end_us: end, ...fields }) {
   const event = `http.${side === "served" ? "server" : "client"}.request`, labels = labelsOf(text);
   // To the microsecond, as in the log, so that this line has the same key as the request's line there.
@@ -1331,26 +1143,29 @@ function keptLine({ side, labels: text }, { series, end_us: end, ...fields }) {
 // The slowest request of a row in the chosen time. Time-outs come last, because they have a row of their own.
 function slowestOf(row, lines) {
   const isIn = ({ party, of, end, seconds }) => seconds >= 0 && of("event").endsWith(".request")
-    && end > epoch + performance.now() - (chosen.minutes * MINUTE || WINDOW) && requestKey(party) === requestKey(row);
+    && end > epoch + performance.now() - (chosen.minutes * MINUTE || WINDOW) && isOf(row, party);
   const isLate = ({ failure }) => failure === "timeout";
   return lines.filter(isIn).sort((a, b) => isLate(a) - isLate(b) || b.seconds - a.seconds)[0];
 }
 
-// The newest request of a row of failures.
-const newestOf = (row, lines) => lines.filter(line => line.failure && failureKey(line.party, line.failure) === row.key)
-  .reduce((a, b) => a?.end > b.end ? a : b, undefined);
+// The newest request of a row that failed.
+const newestOf = (row, lines) => lines.filter(line => line.failure && isOf(row, line.party)).reduce((a, b) => a?.end > b.end ? a : b, undefined);
+
+// A route with several methods is one row.
+const isOf = (row, party) => requestKey({ ...party, method: row.method && party.method }) === requestKey(row);
 
 async function openRow(row) {
-  if (hasHistory) await readHistory();
-  const line = (row.failure ? newestOf : slowestOf)(row, [...log.lines, ...kept.lines]);
+  await readHistory().catch(() => {});
+  const lines = [...log.lines, ...kept.lines], active = waits.lines.find(line => line.hangs && (!row.side || isOf(row, line.party)));
+  const line = /^(hangs|held)$/.test(row.kind) ? active : (/^(fails|refused)$/.test(row.kind) ? newestOf : slowestOf)(row, lines);
   if (line) openLine(line);
-  else filterBy(row);
+  else if (row.side) filterBy(row);
 }
 
 // The mean of all requests to the path, by phase, over all methods: phases have no label for the method.
 function usualOf({ client, host, path }) {
   const isTheirs = one => one.client === client && one.host === host && one.path === path && !one.isCached;
-  const of = place => grouped(sumsOf(place, isWhole("phases")), known[place].bounds, one => one.phase, isTheirs);
+  const of = place => grouped(inSteps(place), known[place]?.bounds || [], one => one.phase, isTheirs);
   const [{ numbers: [count, time] } = { numbers: [] }] = of("made"), phases = of("phases");
   const pieces = piecesOf(time / count, name => phases.find(one => one.phase === name)?.numbers[SUM] / count);
   return { count, time: time / count, pieces, words: `${plural(count, "request")} ${path ? "to this path" : "without a template"}` };
@@ -1423,7 +1238,7 @@ function requestContent(one) {
   const trouble = troubleOf(one), pieces = piecesOfLine(one), roundTrip = one.numberOf("network.round_trip_s");
   const usual = usualOf(one.party), differs = difference(one, pieces, usual), cut = one.of("cut_off_phase");
   const isUnknown = pieces.every(({ name }) => name === "unknown") && !hasPhases(one.party.client);
-  const times = () => one.party.side === "served" ? [element("p.none", "All of it is this app's time. The requests that it made meanwhile are in the trace.")]
+  const times = () => one.party.side === "served" ? sharesOf(one)
     : [differs && element("p.verdict", differs), ...isUnknown ? [element("p.verdict", noPhases(one.party.client))]
       : [verdict(pieces, one.seconds, roundTrip, cut ? `It was cut off in ${cut}: its whole time is unknown.`
         : !codeOf(one) && "No answer came."), waterfall(one, pieces, roundTrip, usual)]];
@@ -1436,12 +1251,22 @@ function requestContent(one) {
   ];
 }
 
+// What a served request waited for, and what it took by itself.
+function sharesOf(one) {
+  const [upstream, own, calls] = ["upstream_s", "own_s", "upstream_requests"].map(one.numberOf), total = one.seconds;
+  if (!(upstream >= 0)) return [element("p.verdict", "It made no calls: all of it is the app's own time.")];
+  const row = (name, kind, words, start, time) =>
+    element("li.step", rowOf(name, words, element(`span.${kind}`), start / total, time / total, seconds(time)));
+  return [element("p.verdict", `${seconds(upstream)} of ${seconds(total)} it waited for ${plural(calls, "call")}, which the trace shows.`),
+    element("ol.waterfall", row("upstream", "processing", "at least one call was active", 0, upstream),
+      row("own", "local", "the app itself", upstream, own))];
+}
+
 // The sentence about the error, or about what the request waits for.
 function troubleOf(one) {
   const { of, party, failure } = one, code = codeOf(one), who = party.side === "served" ? "This app" : "The server";
   if (one.isOver) return "It is not active any more.";
-  if (one.isActive && isMoving(one)) return "";
-  if (kindOf(one) === "waits") return WAITS[waitOf(one)]?.[1] || "It has not ended.";
+  if (kindOf(one) === "waits") return one.isActive ? one.why || "" : "It had not ended when this line was written.";
   const what = failure && (failure === code ? `${who} answered ${failureText(code)}.`
     : `It failed: ${failureText(failure)}${code && `, after the head of a ${code}`}.`);
   return [what || of("outcome") === "cancelled" && "It was cancelled, which is no error.", of("error.message")]
@@ -1455,7 +1280,7 @@ function factsOf(one) {
   return [
     [of("event") === "app" ? "Said" : "Began", dateAndTime(start)],
     ...kindOf(one) !== "waits" ? [["Took", seconds(one.seconds)]] : [[one.isOver ? "Was active" : "Active", age(one.seconds)],
-      ["Waits", WAITS[waitOf(one)]?.[0]], ["Nothing passed for", isFinite(idleOf(one)) && age(idleOf(one))]],
+      ["Waits for", of("waiting_for")], ["Nothing passed for", isFinite(idleOf(one)) && age(idleOf(one))]],
     ["Status", codeOf(one)],
     [party.side === "served" ? "Asked by" : "Made by", of("client.address") || party.client],
     ["To", `${party.host} ${address && `at ${address}`}`.trim()], ["Path", party.path],
@@ -1520,14 +1345,13 @@ function traceContent(trace, one) {
     return element("li", element(`button.step.${of("severity")}`, { onclick: () => openLine(line),
       ...(line === one || one?.isActive && line.of("span_id") === one.of("span_id")) && { "aria-current": true } },
       rowOf(`${kindOf(line) || "said"} ${party.client}`.trim(), nameOf(line), bar, (start - first) / total, (end - start) / total,
-        `${statusOf(line)} ${time === undefined ? "" : seconds(time)}`.trim())));
+        [`${statusOf(line)} ${time === undefined ? "" : seconds(time)}`.trim(), line.numberOf("own_s") >= 0 && `own ${seconds(line.numberOf("own_s"))}`].filter(Boolean).join(", "))));
   });
   return [element("h3", `Trace: ${plural(spans.length, "row")}, ${seconds(total / 1000)} in all`),
     element("ol.waterfall.trace", items)];
 }
-// Makes the parts of the page, scrapes, draws, and handles the controls.
+// Makes the parts of the page, reads, draws, and handles the controls.
 const INTERVAL = 2000;
-const hasHistory = document.body.dataset.history === "yes";
 
 // The parts that exist for made and for served requests.
 const PARTS = { figures: makeFigures, charts: side => Object.keys(CHARTS).map(name => makeChart(side, name)),
@@ -1550,7 +1374,7 @@ function options(name, values) {
 }
 
 function showControls() {
-  const parties = [...SIDES, "active"].flatMap(seriesOf);
+  const parties = [...known.steps.flatMap(step => SIDES.flatMap(side => [...step[side].values()])), ...seriesOf("active")];
   for (const name of ["client", "host", "path"]) options(name, parties.map(party => party[name]));
   for (const name of CHOICES) {
     const control = $(name);
@@ -1563,10 +1387,10 @@ function showControls() {
   setText($("filtered"), ["Filters", ...filtered.map(name => chosen[name])].join(" · "));
 }
 
-const hasSide = side => known[side].size > 0 || known.steps.some(step => step[side].size);
+const hasSide = side => known.steps.some(step => step[side].size);
 
 // Served requests have no client and no host.
-const isSideShown = side => chosen.path ? seriesOf(side).some(isChosen) : (!chosen.side || chosen.side === side)
+const isSideShown = side => chosen.path ? inSteps(side).some(isChosen) : (!chosen.side || chosen.side === side)
   && (side === "made" || hasSide(side) && !chosen.client && !chosen.host);
 
 function showSides() {
@@ -1596,8 +1420,8 @@ const draw = () => lastDrawing = drawParts(++drawing);
 async function drawParts(current) {
   // The charts are redrawn when their columns move: more often would cost time without a visible difference.
   const isDue = !(known.time - drawn < shown.span / 120);
-  const parts = [showService, showControls, showSides, waiting, now, figures,
-    ...isDue ? [setSpan, charts, phases, slowestRows, numbers] : []];
+  const parts = [setSpan, showService, showControls, showSides, now, waiting, figures,
+    ...isDue ? [charts, phases, slowestRows, numbers] : []];
   for (const part of [...known.time ? parts : [], found, drawDrawer]) {
     if (current !== drawing) return lastDrawing;
     part();
@@ -1623,26 +1447,8 @@ function say(text, isFailure) {
   $("status").className = isFailure ? "failed" : "";
 }
 
-// Whether the steps have a gap that the history fills: at the first scrape, and after the page was paused,
-// its tab hidden, or the app gone.
-let hasGap = true;
-
-async function scrape() {
-  const next = makeFamilies();
-  await readLines(await get(METRICS), line => takeSample(next, line));
-  await breathe();
-  const before = known.time;
-  learn(next, performance.now());
-  await breathe();
-  hasGap ||= !(known.time - before < 3 * INTERVAL);
-  // A history that cannot be read is tried again with the next scrape.
-  if (hasHistory && hasGap) {
-    const history = await readHistory();
-    if (history) backfill(history);
-    hasGap = !history;
-    drawn = undefined;
-  }
-  await readWaits();
+async function refresh() {
+  await Promise.all([readHistory(), readNow(), readWaits(), readWhy()]);
   // The metrics are drawn even if the lines cannot be read.
   const trouble = hasLog && await readLog().then(() => "", error => error.message);
   setText($("log-trouble"), trouble ? `No lines: ${trouble}` : "");
@@ -1655,10 +1461,10 @@ async function run() {
   for (;;) {
     if (!isPaused() && !document.hidden) {
       try {
-        await scrape();
+        await refresh();
         if (!isPaused()) say(live);
       } catch (error) {
-        say(`No scrape: ${error.message}`, true);
+        say(`No data: ${error.message}`, true);
       }
     }
     await new Promise(resume => setTimeout(resume, INTERVAL));

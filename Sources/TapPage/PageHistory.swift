@@ -1,30 +1,34 @@
 package import TapCore
 
-/// What the requests of the last ten minutes came to, as the page reads it.
+/// What the requests of the last ten minutes came to, as the page reads it: all, or the slots since the one
+/// that was the current one when it asked last.
 ///
 /// ```json
-/// {"slot_s": 5, "covered_s": {"made": 432.1, "served": 432.1},
+/// {"id": "861723004511000", "slot": 172344601, "slot_s": 5, "slot_age_s": 2.3, "covered_s": {"made": 432.1, "served": 432.1},
 ///  "bounds": {"made": [0.005, 0.01], "served": [0.005, 0.01]},
 ///  "series": [{"side": "made", "labels": "client=\"payments\",http_request_method=\"GET\""}],
-///  "slots": [{"age_s": 12.3, "added": [[0, 1.25, 0, 4, 7]]}],
+///  "slots": [{"slot": 172344599,
+///   "added": [{"series": 0, "sum_s": 1.25, "counts": [0, 4, 7], "processing_s": 1.1, "opened": 1}]}],
 ///  "slowest": [{"series": 0, "end_us": 1763717400123456, "duration_s": 0.25, "processing_s": 0.2}],
 ///  "failed": [{"series": 0, "end_us": 1763717400123456, "duration_s": 0.01, "error.type": "503"}]}
 /// ```
 ///
-/// A series has the labels that it has in the exposition. Of a slot there is when it began, and of each
-/// series with requests its index in the list, the sum of their durations, and how many are in each bucket,
-/// without zeros at the end. A request has keys of the log's lines. When it ended is exact to the
-/// microsecond, as in its line: by that the page knows that both are the same request.
+/// `id` is that of the process's history. A series has the labels that it has in the exposition. Of a slot
+/// there is its number, and of each series with requests the sums of their durations and
+/// phases, and how many are in each bucket, without zeros at the end. A request has keys of the log's lines.
+/// When it ended is exact to the microsecond, as in its line: by that the page knows that both are the same
+/// request.
 package final class PageHistory: Sendable {
   private let recorder: RequestRecorder
   private let answers = PageAnswers()
+  private let id = "\(Instant.now.nanoseconds)"
 
   package init(_ recorder: RequestRecorder) { self.recorder = recorder }
 
-  package func json(at now: Instant = .now) -> [UInt8] {
-    answers.bytes(at: now) {
+  package func json(since slot: Int64 = 0, at now: Instant = .now) -> [UInt8] {
+    answers.bytes(for: "\(slot)", at: now) {
       recorder.drain()
-      var lists = HistoryLists()
+      var lists = HistoryLists(id: id, since: slot)
       for (side, direction) in [("made", RequestDirection.outbound), ("served", .inbound)] {
         if let window = recorder.history(of: direction, at: now) { lists.add(window, side) }
       }
@@ -35,21 +39,28 @@ package final class PageHistory: Sendable {
 
 /// The lists of the answer, which grow with each direction.
 private struct HistoryLists {
+  private let id: String
+  private let since: Int64
   private var covered: [(String, JSON?)] = []
   private var bounds: [(String, JSON?)] = []
   /// The series in the order of the list, and the index of each.
   private var series: [JSON] = []
   private var indices: [String: Int] = [:]
-  private var slots: [Instant: [JSON]] = [:]
+  private var slots: [Int64: [JSON]] = [:]
   private var slowest: [JSON] = []
   private var failed: [JSON] = []
 
+  init(id: String, since: Int64) { (self.id, self.since) = (id, since) }
+
   func json(at now: Instant) -> JSON {
-    let slots = slots.sorted { $0.key < $1.key }.map { begin, added in
-      JSON.object([("age_s", .time(begin.duration(to: now))), ("added", .list(added))])
+    let slots = slots.sorted { $0.key < $1.key }.map { number, added in
+      JSON.object([("slot", .number(number)), ("added", .list(added))])
     }
+    let (slot, width) = (RequestHistory.Window.slot(at: now), RequestHistory.Window.slotNanoseconds)
     return .object([
-      ("slot_s", .number(RequestHistory.Window.slotNanoseconds / 1_000_000_000)),
+      ("id", .text(id)), ("slot", .number(slot)),
+      ("slot_s", .number(width / 1_000_000_000)),
+      ("slot_age_s", .time(.nanoseconds(now.nanoseconds - slot * width))),
       ("covered_s", .object(covered)), ("bounds", .object(bounds)), ("series", .list(series)),
       ("slots", .list(slots)), ("slowest", .list(slowest)), ("failed", .list(failed)),
     ])
@@ -67,26 +78,43 @@ private struct HistoryLists {
           indices[one.description] = index
           series.append(one)
         }
-        let counts = addition.counts.prefix(through: addition.counts.lastIndex { $0 > 0 } ?? 0)
-        let numbers = ["\(index)", "\(addition.sum)"] + counts.map(\.description)
-        slots[slot.begin, default: []].append(.list(numbers))
+        if slot.number >= since {
+          slots[slot.number, default: []].append(Self.json(addition, index))
+        }
         if let request = addition.slowest { slowest.append(Self.json(request, index)) }
         if let request = addition.newestFailure { failed.append(Self.json(request, index)) }
       }
     }
   }
 
+  private static func json(_ addition: RequestHistory.Addition, _ series: Int) -> JSON {
+    let counts = addition.counts.prefix(through: addition.counts.lastIndex { $0 > 0 } ?? 0)
+    let account = addition.account
+    return .object(
+      [("series", .number(series)), ("sum_s", .number(addition.sum)), ("counts", .list(Array(counts)))]
+        + phases(account.timings) + [
+          ("opened", .number(account.openedConnections)),
+          ("round_trips", .number(account.roundTripCount == 0 ? nil : account.roundTripCount)),
+          ("round_trips_s", account.roundTripCount == 0 ? nil : seconds(account.roundTripNanoseconds)),
+          ("sent_again", .number(account.retransmittedSegments)),
+        ])
+  }
+
+  private static func seconds(_ nanoseconds: Int64?) -> JSON? {
+    .number(nanoseconds.map { Double($0) / 1e9 })
+  }
+
+  private static func phases(_ timings: RequestTimings) -> [(key: String, value: JSON?)] {
+    RequestTimings.Phase.allCases.map { ("\($0.rawValue)_s", seconds(timings[nanoseconds: $0])) }
+  }
+
   private static func json(_ request: RequestHistory.Example, _ series: Int) -> JSON {
-    func seconds(_ nanoseconds: Int64?) -> JSON? { .number(nanoseconds.map { Double($0) / 1e9 }) }
-    let phases = RequestTimings.Phase.allCases.map {
-      ("\($0.rawValue)_s", seconds(request.timings[nanoseconds: $0]))
-    }
     let times = [
       ("series", .number(series)), ("end_us", .time(request.end)),
       ("duration_s", seconds(request.nanoseconds)),
     ]
     return .object(
-      times + phases + [
+      times + phases(request.timings) + [
         ("http.response.status_code", .number(request.statusCode)),
         ("cut_off_phase", .text(request.cutOffPhase?.rawValue)), ("error.type", .text(request.errorType)),
         ("trace_id", .text(request.trace?.traceID)), ("span_id", .text(request.trace?.spanID)),

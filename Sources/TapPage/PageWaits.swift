@@ -1,20 +1,18 @@
 package import TapCore
 
-/// The requests that wait for longer than the limits of their directions, as the page reads them: the oldest
-/// hundred.
+/// The requests that have been active for five seconds or for the limit of their direction, as the page reads
+/// them: the oldest hundred.
 ///
 /// ```json
-/// {"limit_s": {"made": 30.0, "served": 30.0}, "held_s": 6.0, "held_by": "queue", "count": 1, "unstarted": 0,
-///  "oldest": [{"id": "861723004511000", "start_us": 1763717400123456,
+/// {"held_s": 6.0, "held_by": "queue", "count": 1, "unstarted": 0,
+///  "oldest": [{"id": "861723004511000", "start_us": 1763717400123456, "hangs": true,
+///   "words": "waits for the response", "why": "The head of the response has not come.",
 ///   "line": {"event": "http.client.request.waiting", "client.name": "payments", "duration_s": 42.0}}]}
 /// ```
 ///
-/// `id` is the same for as long as a request waits. `held_by` is `threads` if it is Dispatch that has none
-/// for the queue of all sessions. A line has the keys of the log's lines: no address,
-/// unless the log is served.
+/// `id` is the same for as long as a request is active. `held_by` is `threads` if it is Dispatch that has none
+/// for the queue of all sessions. A line has the keys of the log's lines: no address, unless the log is served.
 package final class PageWaits: Sendable {
-  private static let limit = 100
-
   private let recorder: RequestRecorder
   private let line: @Sendable (RequestSnapshot) -> String
   private let answers = PageAnswers()
@@ -27,15 +25,17 @@ package final class PageWaits: Sendable {
 
   package func json(at now: Instant = .now) -> [UInt8] {
     answers.bytes(at: now) {
-      let waiting = recorder.waitingRequests(atMost: Self.limit, at: now)
-      let oldest = waiting.oldest.map { request in
-        JSON.object([
+      let waiting = recorder.waitingRequests(atMost: Evidence.activeLimit, at: now, orFor: Evidence.ageLimit)
+      let past = Past(Evidence(recorder, waiting, at: now), span: 30)
+      let oldest = zip(waiting.oldest, past.evidence.active).map { request, active in
+        let (hangs, wait) = (past.hangs(active), Words.wait(request.wait))
+        return JSON.object([
           ("id", .text("\(request.begin.nanoseconds)")), ("start_us", .time(request.start)),
-          ("line", JSON(description: line(request))),
+          ("hangs", .number(hangs)), ("words", .text(hangs ? "waits \(wait.what)" : "is active")),
+          ("why", .text(hangs ? wait.why : nil)), ("line", JSON(description: line(request))),
         ])
       }
       return JSON.object([
-        ("limit_s", .object(zip(["made", "served"], waiting.limits.map { .time($0) }).map { $0 })),
         ("held_s", .time(waiting.held?.duration ?? .zero)),
         ("held_by", .text(waiting.held.map { $0.lacksThreads ? "threads" : "queue" })),
         ("count", .number(waiting.count)),

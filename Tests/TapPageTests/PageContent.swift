@@ -9,16 +9,14 @@ struct PageContent: Sendable {
 
   let registry = Registry()
   let metrics: RequestDriver
-  private let history: PageHistory?
+  private let history: PageHistory
 
-  /// - Parameters:
-  ///   - keepsHistory: Whether the page has a history to open with.
-  ///   - buckets: Those of the durations.
-  init(keepsHistory: Bool = false, buckets: HistogramBuckets? = nil) throws {
-    metrics = try RequestDriver(registry: registry, keepsHistory: keepsHistory) {
+  /// - Parameter buckets: Those of the durations.
+  init(buckets: HistogramBuckets? = nil) throws {
+    metrics = try RequestDriver(registry: registry, keepsHistory: true) {
       if let buckets { $0.durationBuckets = buckets }
     }
-    history = keepsHistory ? PageHistory(metrics.recorder) : nil
+    history = PageHistory(metrics.recorder)
   }
 
   /// The route that the page asks for what hangs.
@@ -65,11 +63,11 @@ struct PageContent: Sendable {
     log: String? = nil, history text: String? = nil, choice: String = "",
     _ body: (Browser) async throws -> Void
   ) async throws {
-    var routes = [try EndpointRoute.metrics(of: registry), waits]
-    routes += EndpointRoute.page(showsLog: log != nil, showsHistory: history != nil || text != nil)
+    var routes = [try EndpointRoute.metrics(of: registry), .why(metrics.recorder), waits]
+    routes += EndpointRoute.page(showsLog: log != nil)
     if let text {
       routes.append(.immediate("/page/history") { _ in EndpointResponse(body: Array(text.utf8)) })
-    } else if let history {
+    } else {
       routes.append(.history(history))
     }
     if let log {

@@ -5,7 +5,7 @@ import TestSupport
 /// What the page opens with, and what it shows of the requests that the app serves, in a real browser.
 @Suite(.needs(.browser), .inBrowser) struct PageHistoryTests {
   @Test func `opens with what happened before`() async throws {
-    let content = try PageContent(keepsHistory: true)
+    let content = try PageContent()
     content.record(
       300, content.request(client: PageContent.hostile, host: "api.test"), 40, .response(statusCode: 503))
     content.record(5, content.request(host: PageContent.hostile), 1)
@@ -34,7 +34,7 @@ import TestSupport
 
   /// A proxy that is restarted, an app that is busy: no reason to do without until the page is loaded again.
   @Test func `reads again what could not be read`() async throws {
-    let content = try PageContent(keepsHistory: true)
+    let content = try PageContent()
     content.record(10, content.request(), 40)
     let history = PageHistory(content.metrics.recorder), waits = PageWaits(content.metrics.recorder)
     let isBack = Mutex(false)
@@ -61,7 +61,7 @@ import TestSupport
   }
 
   @Test func `fills a time in which it did not scrape`() async throws {
-    let content = try PageContent(keepsHistory: true)
+    let content = try PageContent()
     content.record(10, content.request(), 40)
     try await content.show { browser in
       _ = try await browser.evaluate("$('numbers').open = true")
@@ -116,7 +116,7 @@ import TestSupport
   }
 
   @Test func `shows what the app serves beside what it calls`() async throws {
-    let content = try PageContent(keepsHistory: true)
+    let content = try PageContent()
     content.record(3, content.request(), 40)
     try await content.show { browser in
       let shown = "[...all('[data-side=served]')].map(node => node.checkVisibility()).join()"

@@ -23,7 +23,7 @@ import TestSupport
   }
 
   @Test func `a quiet service has a quiet page`() async throws {
-    let content = try PageContent(keepsHistory: true)
+    let content = try PageContent()
     let request = content.request(host: "a.test")
     content.record(40, request, 40)
     content.record(5, request, 3, .response(statusCode: 404))
@@ -48,7 +48,7 @@ import TestSupport
   }
 
   @Test func `what fails comes first, and leads to its newest request`() async throws {
-    let content = try PageContent(keepsHistory: true)
+    let content = try PageContent()
     let request = content.request(host: "a.test")
     content.record(114, request, 40)
     content.record(38, request, 4, .response(statusCode: 503))
@@ -87,7 +87,7 @@ import TestSupport
 
   /// The process keeps the newest request of each failure, as it keeps the slowest ones.
   @Test func `what fails leads to its request, without a log`() async throws {
-    let content = try PageContent(keepsHistory: true)
+    let content = try PageContent()
     let request = content.request(host: "a.test")
     content.record(20, request, 40, phases: [.processing: 40])
     content.record(3, request, 4, .response(statusCode: 503), phases: [.processing: 4])
@@ -109,7 +109,7 @@ import TestSupport
   }
 
   @Test func `what always fails stands above what fails more often, but mostly works`() async throws {
-    let content = try PageContent(keepsHistory: true)
+    let content = try PageContent()
     for (path, failed, all) in [("/some", 10, 51), ("/all", 8, 8), ("/few", 1, 1), ("/half", 20, 40)] {
       let request = content.request(host: "a.test", template: path)
       content.record(failed, request, 4, .response(statusCode: 503))
@@ -125,7 +125,7 @@ import TestSupport
   }
 
   @Test func `a time-out is no work of the server's`() async throws {
-    let content = try PageContent(keepsHistory: true)
+    let content = try PageContent()
     content.record(
       12, content.request(host: "a.test"), 2_000, .failure(.timeout, statusCode: nil),
       phases: [.processing: 2_000])
@@ -152,7 +152,7 @@ import TestSupport
   }
 
   @Test func `a slow row leads to its slowest request, beside the usual one`() async throws {
-    let content = try PageContent(keepsHistory: true)
+    let content = try PageContent()
     let request = content.request(host: "a.test")
     for _ in 0..<2 {
       content.record(29, request, 20, phases: [.processing: 18, .local: 2])
@@ -177,7 +177,7 @@ import TestSupport
   /// Where the app names no template, a row is about all paths of a host, which nothing on the page may take
   /// for one path.
   @Test func `an app without templates has rows of hosts, and paths as examples`() async throws {
-    let content = try PageContent(keepsHistory: true)
+    let content = try PageContent()
     let request = content.request(host: "a.test", template: nil)
     content.record(40, request, 40, phases: [.local: 40])
     content.record(20, request, 2_000, phases: [.processing: 2_000])
@@ -248,7 +248,7 @@ import TestSupport
 
   /// Wherever its reader is, and whatever the clock there says.
   @Test func `has one clock, that of the app`() async throws {
-    let content = try PageContent(keepsHistory: true)
+    let content = try PageContent()
     content.record(1, content.request(), 4, .response(statusCode: 503))
     let line = PageContent.line(
       #""http.response.status_code":503,"error.type":"503","duration_s":0.004"#, host: "a")
@@ -265,7 +265,7 @@ import TestSupport
   }
 
   @Test func `has little more than what is wrong on a phone's first screen`() async throws {
-    let content = try PageContent(keepsHistory: true)
+    let content = try PageContent()
     for kind in [RequestErrorType.timeout, .connectionLost, .tls] {
       content.record(
         33, content.request(host: "a-host-of-a-long-name.example.com", template: "/products/{id}/reviews"),

@@ -140,7 +140,7 @@ import TestSupport
 
   /// A service that logs in a handler has lines with the span of the request that it serves.
   @Test func `a row opens its request, and not a line of the app's with the same span`() async throws {
-    let content = try PageContent(keepsHistory: true)
+    let content = try PageContent()
     let trace = try #require(TraceContext(traceparent: "00-\(Self.trace)-00f067aa0ba902b7-00"))
     let request = RequestDescription(
       direction: .inbound, method: "GET", url: "/carts/7", urlTemplate: "/carts/{id}", traceContext: trace)
@@ -169,7 +169,7 @@ import TestSupport
 
   /// Both have one key: the time of the end to the microsecond, and the span.
   @Test func `a request that the log has is shown as it stands there, with all its keys`() async throws {
-    let content = try PageContent(keepsHistory: true)
+    let content = try PageContent()
     let trace = try #require(TraceContext(traceparent: "00-\(Self.trace)-00f067aa0ba902b7-00"))
     let request = with(content.request(host: "a.test")) { $0.traceContext = trace }
     // It takes 20 ms.

@@ -47,7 +47,7 @@ import TestSupport
   }
 
   @Test func `counts errors and 4xx apart, in both directions`() async throws {
-    let content = try PageContent(keepsHistory: true)
+    let content = try PageContent()
     let request = content.request()
     content.record(10, request, 1)
     content.record(4, request, 1, .response(statusCode: 404))
@@ -131,7 +131,7 @@ import TestSupport
   }
 
   @Test func `filters by its rows`() async throws {
-    let content = try PageContent(keepsHistory: true)
+    let content = try PageContent()
     for (client, count, time) in [("a", 3, 20), ("b", 1, 80), ("c", 2, 500), ("d", 1, 12_000)] {
       content.record(count, content.request(client: client, host: "h"), time)
     }
@@ -227,7 +227,7 @@ import TestSupport
   /// What takes most may be the server's; what the app can change is said beside it.
   @Test func `names the largest part that the app can change, and the client that reports none`() async throws
   {
-    let content = try PageContent(keepsHistory: true)
+    let content = try PageContent()
     func request(_ host: String) -> RequestDescription { content.request(host: "\(host).test") }
     content.record(1, request("queue"), 270, phases: [.queue: 127, .processing: 141, .local: 2])
     content.record(

@@ -18,12 +18,14 @@ package struct RequestHistory: Sendable {
     package let slots: [Slot]
 
     package static var slotNanoseconds: Int64 { RequestHistory.slotNanoseconds }
+
+    package static func slot(at now: Instant) -> Int64 { now.nanoseconds / RequestHistory.slotNanoseconds }
   }
 
   package struct Slot: Sendable {
     /// When it began, on the monotonic clock.
     package var begin: Instant { Instant(nanoseconds: number * RequestHistory.slotNanoseconds) }
-    let number: Int64
+    package let number: Int64
     package fileprivate(set) var additions: [Addition] = []
     /// How many processors the process has kept busy since the slot before, on average. `nil` of the current
     /// slot.

@@ -67,7 +67,8 @@ function setText(node, text) {
 
 const HIDDEN = { "aria-hidden": true };
 const QUANTILES = [.5, .9, .99], LINES = ["one", "two", "three"], DASHES = [[], [7, 4], [1, 4]];
-const rateOf = (count, { from, to }) => count * 1000 / (to - from);
+// The rate of less than two seconds would mean little.
+const rateOf = (count, { from, to }) => count * 1000 / Math.max(to - from, 2000);
 // For each chart: its subject, its lines, their values in a step, the text of a value, and the least top of
 // the scale. The scale of the latency is logarithmic, so that a p99 of seconds does not hide a p50 of
 // milliseconds.

@@ -1,19 +1,15 @@
-// The data of the page: reads the exposition, adds up what happened between scrapes, and puts the process's
-// history before that. Does not use the document.
+// The data of the page: what each five seconds of the last ten minutes added, as the process counts it. Does
+// not use the document.
 
-// The families that the page requests, by their names in these scripts. The first ones, SUMMED, are added up
-// in steps.
-const FAMILIES = { made: "http_client_request_duration_seconds", served: "http_server_request_duration_seconds",
-  phases: "http_client_request_phase_duration_seconds", roundTrips: "http_client_network_round_trip_seconds",
-  opened: "http_client_connections_opened_total", sentAgain: "http_client_retransmitted_segments_total",
-  active: "http_client_active_requests", serving: "http_server_active_requests", target: "target_info",
+// The sums of a step: requests by direction, and what they took, by phase, for round trips and connections.
+const SIDES = ["made", "served"], PLACES = [...SIDES, "phases", "roundTrips", "opened", "sentAgain", "failures"];
+// What is now, by its name in these scripts.
+const FAMILIES = { active: "http_client_active_requests", serving: "http_server_active_requests", target: "target_info",
   started: "process_start_time_seconds", build: "session_tap_build_info" };
-const PLACES = Object.keys(FAMILIES), SUMMED = PLACES.slice(0, 6), SIDES = ["made", "served"];
-const METRICS = `metrics?${PLACES.map(place => `name[]=${FAMILIES[place]}`).join("&")}`;
-// The indices of an array of numbers: these four, then the requests in each bucket, not cumulative. A counter
-// has only the first.
+const METRICS = `metrics?${Object.values(FAMILIES).map(name => `name[]=${name}`).join("&")}`;
+// The indices of an array of numbers: these four, then the requests in each bucket, not cumulative.
 const COUNT = 0, SUM = 1, ERRORS = 2, REFUSED = 3, BUCKETS = 4;
-const WINDOW = 600000;
+const WINDOW = 600000, MINUTE = 60000;
 
 // Lets the browser handle events every few milliseconds, so that the page scrolls while it reads thousands of
 // series.
@@ -32,8 +28,8 @@ function setClock(date) {
   epoch = own - performance.now() + (Math.abs(difference) > 1500 ? difference : 0);
 }
 
-async function get(address) {
-  const answer = await fetch(address, { cache: "no-store", signal: AbortSignal.timeout(10000) })
+async function get(address, type = "*/*") {
+  const answer = await fetch(address, { cache: "no-store", headers: { Accept: type }, signal: AbortSignal.timeout(10000) })
     .catch(() => { throw new Error("the app does not answer"); });
   if (!answer.ok) throw new Error(`/${address.split("?")[0]} answers ${answer.status}`);
   setClock(answer.headers.get("Date"));
@@ -73,115 +69,79 @@ function partyOf(side, labels) {
 const failureOf = (type, code = "") => type || (/^4\d\d$/.test(code) ? code : "");
 const isRefusal = failure => /^4(\d\d|xx)$/.test(failure);
 
-// For each family its series by the text of their labels, and the bounds of its buckets.
-const makeFamilies = () => Object.fromEntries(PLACES.map(place => [place, Object.assign(new Map(), { bounds: [] })]));
+// The steps of the history, the oldest first, the bounds of the buckets, and the samples of what is now.
+const known = { made: { bounds: [] }, served: { bounds: [] }, steps: [], time: undefined, samples: {} };
+// The requests that the process keeps: the slowest of each row, and the newest of each failure.
+const kept = { lines: [] };
 
-function takeSample(scrape, line) {
-  const place = PLACES.find(place => line.startsWith(FAMILIES[place]));
-  if (!place) return;
-  const brace = line.indexOf("{"), space = line.lastIndexOf(" "), end = brace < 0 ? space : brace;
-  const suffix = line.slice(FAMILIES[place].length, end), value = Number(line.slice(space + 1)), series = scrape[place];
-  const labels = line.slice(end + 1, Math.max(end + 1, space - 1));
-  // The bound is always the last label. Within a value of another label its quotation mark would be escaped.
-  const bound = suffix === "_bucket" ? labels.lastIndexOf('le="') : -1;
-  const key = bound < 0 ? labels && labels + "," : labels.slice(0, bound);
-  if (!series.has(key)) series.set(key, Object.assign([0, 0, 0, 0], { below: 0 }));
-  const numbers = series.get(key);
-  if (bound < 0) numbers[suffix === "_sum" ? SUM : COUNT] = value;
-  else {
-    if (series.size === 1) series.bounds.push(Number(labels.slice(bound + 4, -1).replace("+Inf", "Infinity")));
-    numbers.push(value - numbers.below);
-    numbers.below = value;
+const makeStep = slot => ({ slot, sums: {}, ...Object.fromEntries(PLACES.map(place => [place, new Map()])) });
+
+// Reads the steps since the last one, which was not over.
+async function readHistory() {
+  const history = await get(`page/history?since=${known.slot || 0}`).then(answer => answer.json());
+  // Of another process: what is known was of the one before.
+  if (known.id && known.id !== history.id) location.reload();
+  const now = performance.now(), { id, slot: last, slot_s: width } = history, steps = new Map();
+  for (const side of SIDES) if (history.bounds[side]) known[side].bounds = [...history.bounds[side], Infinity];
+  const series = history.series.map(({ side, labels }) => ({ side, one: describe(side, labelsOf(labels)) }));
+  for (const step of known.steps) if (step.slot < known.slot) steps.set(step.slot, step);
+  for (const { slot, added } of history.slots) {
+    const step = makeStep(slot);
+    for (const { series: place, ...values } of added) addSeries(step, series[place], values);
+    steps.set(slot, step);
+    await breathe();
+  }
+  // Slots without requests are not in the history.
+  const begin = slot => now - 1000 * (history.slot_age_s + width * (last - slot));
+  const start = now - 1000 * Math.max(0, ...Object.values(history.covered_s)), all = [];
+  for (let slot = last - WINDOW / 1000 / width; slot <= last; slot++) {
+    const from = Math.max(start, begin(slot)), to = Math.min(now, begin(slot + 1));
+    if (to > from) all.push(Object.assign(steps.get(slot) || makeStep(slot), { from, to }));
+  }
+  Object.assign(known, { id, slot: last, time: now, steps: all });
+  kept.lines = [...history.slowest, ...history.failed].map(one => keptLine(history.series[one.series], one));
+}
+
+// What a step added to a series. All requests of a series failed, or none.
+function addSeries(step, { side, one }, { sum_s, counts, opened, round_trips, round_trips_s, sent_again, ...phases }) {
+  const count = counts.reduce((a, b) => a + b, 0), numbers = nothing(known[side].bounds);
+  [numbers[COUNT], numbers[SUM]] = [count, sum_s];
+  numbers.set(counts, BUCKETS);
+  if (one.failure) numbers[isRefusal(one.failure) ? REFUSED : ERRORS] = count;
+  grow(step[side], one, numbers);
+  if (one.failure) grow(step.failures, { ...one, key: failureKey(one, one.failure) }, [count]);
+  if (opened >= 0) grow(step.opened, one, [opened]);
+  if (sent_again >= 0) grow(step.sentAgain, one, [sent_again]);
+  if (round_trips) grow(step.roundTrips, one, [round_trips, round_trips_s]);
+  for (const [name, time] of Object.entries(phases)) {
+    const phase = name.slice(0, -2);
+    grow(step.phases, { ...one, key: one.key + phase, phase }, [count, time]);
   }
 }
 
-// The series of the last scrape, and steps: what happened between the scrapes of the last ten minutes. A step
-// has sums for each party that had requests, so its size does not depend on the number of series. `since` is
-// the time from which on the steps are complete.
-const known = { ...makeFamilies(), steps: [], since: {}, time: undefined };
-
-const seriesOf = place => [...known[place].values()];
-
-const makeStep = (from, to) => ({ from, to, sums: {},
-  ...Object.fromEntries([...SUMMED, "failures"].map(place => [place, new Map()])) });
-
-function learn(scrape, now) {
-  const step = makeStep(known.time, now);
-  for (const place of PLACES) learnFamily(place, scrape[place], step);
-  if (known.time) known.steps.push(step);
-  else for (const place of SUMMED) known.since[place] = now;
-  known.steps = coarser(known.steps.filter(one => one.to > now - WINDOW), now);
-  known.time = now;
+function grow(parties, party, numbers) {
+  if (!parties.has(party.key)) parties.set(party.key, { ...party, numbers: new Float64Array(Math.max(BUCKETS, numbers.length)) });
+  add(parties.get(party.key).numbers, numbers);
 }
 
-// Joins steps that are older than a minute to the width of those of the history, so that an open page draws
-// as much as a new one.
-function coarser(steps, now) {
-  const joined = [];
-  for (const step of steps) {
-    const before = joined[joined.length - 1];
-    if (before && step.to < now - 60000 && step.to - before.from < 6500) join(before, step);
-    else joined.push(step);
-  }
-  return joined;
+function describe(side, labels) {
+  return { ...partyOf(side, labels), failure: failureOf(labels.error_type, labels.http_response_status_code) };
 }
 
-// Adds a step to the one before it.
-function join(before, step) {
-  for (const place of [...SUMMED, "failures"]) {
-    for (const party of step[place].values()) add(sumFor(party, before[place], party.numbers.length - BUCKETS), party.numbers);
-  }
-  before.to = step.to;
-  before.sums = {};
+// Reads gauges and infos.
+async function readNow() {
+  const samples = Object.fromEntries(Object.keys(FAMILIES).map(place => [place, []]));
+  await readLines(await get(METRICS), line => {
+    const [, name, labels, value] = line.match(/^(\w+)(?:\{(.*)\})? (\S+)/) || [];
+    const place = Object.keys(FAMILIES).find(place => FAMILIES[place] === name);
+    if (place) samples[place].push({ ...describe(place === "serving" ? "served" : "made", labelsOf(labels || "")),
+      labels: labelsOf(labels || ""), numbers: [Number(value)] });
+  });
+  known.samples = samples;
 }
 
-function learnFamily(place, series, step) {
-  const before = known[place];
-  if (!series.size) series.bounds = before.bounds;
-  // The buckets differ: the app was restarted with another configuration, so the page starts again too.
-  if (before.bounds.length && before.bounds.join() !== series.bounds.join()) location.reload();
-  for (const [text, numbers] of series) {
-    const old = before.get(text), one = { ...(old || describe(place, text)), numbers };
-    markFailures(one);
-    series.set(text, one);
-    // A counter that fell was reset by a restart of the app.
-    const base = old && old.numbers[COUNT] <= numbers[COUNT] ? old.numbers : [];
-    if (SUMMED.includes(place)) grow(step, place, one, numbers.map((value, i) => value - (base[i] || 0)));
-  }
-  known[place] = series;
-}
-
-// All requests of a series failed, or none.
-function markFailures({ failure, numbers }) {
-  if (failure) numbers[isRefusal(failure) ? REFUSED : ERRORS] = numbers[COUNT];
-}
-
-// Adds what a step added to a series.
-function grow(step, place, one, numbers) {
-  if (!(numbers[COUNT] > 0)) return;
-  add(sumFor(one, step[place], numbers.length - BUCKETS), numbers);
-  if (one.failure) fail(step, one, one.failure, numbers[COUNT]);
-}
-
-// Labels are parsed once for each series.
-function describe(place, text) {
-  const labels = labelsOf(text), party = partyOf(/^serv/.test(place) ? "served" : "made", labels), { phase = "" } = labels;
-  return { ...party, key: party.key + phase, phase, labels,
-    failure: SIDES.includes(place) ? failureOf(labels.error_type, labels.http_response_status_code) : "" };
-}
-
-// The sums of a party in a step.
-function sumFor(party, parties, bucketCount) {
-  let one = parties.get(party.key);
-  if (!one) parties.set(party.key, one = { ...party, numbers: new Float64Array(BUCKETS + bucketCount) });
-  return one.numbers;
-}
-
+const seriesOf = place => known.samples[place] || [];
 const failureKey = (party, failure) => `${failure} ${party.key}`;
-
-function fail(step, party, failure, count) {
-  sumFor({ ...party, key: failureKey(party, failure), failure }, step.failures, 0)[COUNT] += count;
-}
 
 function add(total, numbers) {
   for (let i = 0; i < numbers.length; i++) total[i] += numbers[i];
@@ -200,39 +160,3 @@ function sumOf(step, side) {
   return step.sums[side].numbers;
 }
 
-// Replaces the steps of the time that the history covers. Called right after a scrape.
-function backfill(history) {
-  const now = known.time, width = history.slot_s * 1000, filled = [];
-  const longest = Math.max(...Object.values(history.covered_s)), start = now - longest * 1000;
-  const series = history.series.map(({ side, labels }) => ({ side, one: describe(side, labels) }));
-  let end = start;
-  for (const slot of [...history.slots, { age_s: 0, added: [] }]) {
-    const from = Math.max(start, now - slot.age_s * 1000);
-    // The history has no slots without requests.
-    while (from - end > 1) {
-      const next = Math.min(from, end + width);
-      filled.push(makeStep(end, next));
-      end = next;
-    }
-    const step = makeStep(from, end = Math.min(now, now - slot.age_s * 1000 + width));
-    for (const [place, sum, ...counts] of slot.added) {
-      const { side, one } = series[place];
-      if (!known[side].bounds.length) known[side].bounds = [...history.bounds[side], Infinity];
-      const numbers = nothing(known[side].bounds);
-      [numbers[COUNT], numbers[SUM]] = [counts.reduce((a, b) => a + b, 0), sum];
-      numbers.set(counts, BUCKETS);
-      markFailures({ ...one, numbers });
-      grow(step, side, one, numbers);
-    }
-    if (end > from) filled.push(step);
-  }
-  // The rate of a last step of less than two seconds would mean little: it is joined with the one before.
-  const last = filled[filled.length - 1];
-  if (filled.length > 1 && last.to - last.from < 2000) join(filled[filled.length - 2], filled.pop());
-  known.steps = [...known.steps.filter(step => step.to <= start), ...filled].filter(step => step.to > now - WINDOW);
-  // The history has no phases and no connections, and may have less of one side than of the other.
-  for (const place of SUMMED) {
-    known.since[place] = history.covered_s[place] < longest ? now - history.covered_s[place] * 1000
-      : SIDES.includes(place) ? -Infinity : now;
-  }
-}

@@ -58,7 +58,3 @@ function foundLines() {
   return log.lines.filter(line => isChosen(line.party) && isWanted(line.failure) && (!slower || line.seconds * 1000 >= slower)
     && (!text || line.text.toLowerCase().includes(text))).reverse();
 }
-
-// The newest line of each failure.
-const newestFailures = () => new Map(log.lines.filter(line => line.failure)
-  .map(line => [failureKey(line.party, line.failure), line]));

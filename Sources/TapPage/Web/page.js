@@ -1,6 +1,5 @@
-// Makes the parts of the page, scrapes, draws, and handles the controls.
+// Makes the parts of the page, reads, draws, and handles the controls.
 const INTERVAL = 2000;
-const hasHistory = document.body.dataset.history === "yes";
 
 // The parts that exist for made and for served requests.
 const PARTS = { figures: makeFigures, charts: side => Object.keys(CHARTS).map(name => makeChart(side, name)),
@@ -23,7 +22,7 @@ function options(name, values) {
 }
 
 function showControls() {
-  const parties = [...SIDES, "active"].flatMap(seriesOf);
+  const parties = [...known.steps.flatMap(step => SIDES.flatMap(side => [...step[side].values()])), ...seriesOf("active")];
   for (const name of ["client", "host", "path"]) options(name, parties.map(party => party[name]));
   for (const name of CHOICES) {
     const control = $(name);
@@ -36,10 +35,10 @@ function showControls() {
   setText($("filtered"), ["Filters", ...filtered.map(name => chosen[name])].join(" · "));
 }
 
-const hasSide = side => known[side].size > 0 || known.steps.some(step => step[side].size);
+const hasSide = side => known.steps.some(step => step[side].size);
 
 // Served requests have no client and no host.
-const isSideShown = side => chosen.path ? seriesOf(side).some(isChosen) : (!chosen.side || chosen.side === side)
+const isSideShown = side => chosen.path ? inSteps(side).some(isChosen) : (!chosen.side || chosen.side === side)
   && (side === "made" || hasSide(side) && !chosen.client && !chosen.host);
 
 function showSides() {
@@ -69,8 +68,8 @@ const draw = () => lastDrawing = drawParts(++drawing);
 async function drawParts(current) {
   // The charts are redrawn when their columns move: more often would cost time without a visible difference.
   const isDue = !(known.time - drawn < shown.span / 120);
-  const parts = [showService, showControls, showSides, waiting, now, figures,
-    ...isDue ? [setSpan, charts, phases, slowestRows, numbers] : []];
+  const parts = [setSpan, showService, showControls, showSides, now, waiting, figures,
+    ...isDue ? [charts, phases, slowestRows, numbers] : []];
   for (const part of [...known.time ? parts : [], found, drawDrawer]) {
     if (current !== drawing) return lastDrawing;
     part();
@@ -96,26 +95,8 @@ function say(text, isFailure) {
   $("status").className = isFailure ? "failed" : "";
 }
 
-// Whether the steps have a gap that the history fills: at the first scrape, and after the page was paused,
-// its tab hidden, or the app gone.
-let hasGap = true;
-
-async function scrape() {
-  const next = makeFamilies();
-  await readLines(await get(METRICS), line => takeSample(next, line));
-  await breathe();
-  const before = known.time;
-  learn(next, performance.now());
-  await breathe();
-  hasGap ||= !(known.time - before < 3 * INTERVAL);
-  // A history that cannot be read is tried again with the next scrape.
-  if (hasHistory && hasGap) {
-    const history = await readHistory();
-    if (history) backfill(history);
-    hasGap = !history;
-    drawn = undefined;
-  }
-  await readWaits();
+async function refresh() {
+  await Promise.all([readHistory(), readNow(), readWaits(), readWhy()]);
   // The metrics are drawn even if the lines cannot be read.
   const trouble = hasLog && await readLog().then(() => "", error => error.message);
   setText($("log-trouble"), trouble ? `No lines: ${trouble}` : "");
@@ -128,10 +109,10 @@ async function run() {
   for (;;) {
     if (!isPaused() && !document.hidden) {
       try {
-        await scrape();
+        await refresh();
         if (!isPaused()) say(live);
       } catch (error) {
-        say(`No scrape: ${error.message}`, true);
+        say(`No data: ${error.message}`, true);
       }
     }
     await new Promise(resume => setTimeout(resume, INTERVAL));

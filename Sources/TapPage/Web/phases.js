@@ -48,7 +48,7 @@ function remedyFor(pieces, time, largest) {
     : ` The app can change ${percent(part / time)}: ${what} took ${seconds(part)}; ${remedy}.`;
 }
 
-const hasPhases = client => seriesOf("phases").some(one => one.client === client);
+const hasPhases = client => inSteps("phases").some(one => one.client === client);
 const noPhases = client => `${client ? `The client ${client}` : "This client"} reports no phases.`;
 
 // The sentence about the longest phase. The answer takes at least one round trip: the rest of `processing` is
@@ -70,16 +70,14 @@ const barOf = (pieces, total) => pieces.map(({ name, time }) => {
 });
 
 // By client and host, the most time first. Each request has a duration, but a phase may be unknown.
-function phaseGroups(isRecent) {
-  const of = (place, isWanted = isChosen, list = sumsOf(place, isRecent)) => new Map(
-    grouped(list, known[place].bounds, serverKey, isWanted).map(one => [one.key, one.numbers]));
-  const made = sumsOf("made", isRecent).filter(one => !one.isCached), requests = of("made", isChosen, made);
+function phaseGroups() {
+  const of = (list, isWanted = isChosen) => new Map(grouped(list, [], serverKey, isWanted).map(one => [one.key, one.numbers]));
+  const made = inSteps("made").filter(one => !one.isCached), requests = of(made);
   // Connections have no path: they are compared with all requests to the server that had a connection.
-  const [opened, trips, sentAgain] = ["opened", "roundTrips", "sentAgain"].map(place => of(place, isChosenServer));
-  const every = of("made", isChosenServer, made), without = of("made", one => isChosenServer(one)
-    && /^(connect|dns|tls)$/.test(one.failure), isRecent ? inSteps("failures") : made);
-  const timeouts = of("made", one => isChosen(one) && one.failure === "timeout", isRecent ? inSteps("failures") : made);
-  const phases = Map.groupBy(grouped(sumsOf("phases", isRecent), known.phases.bounds, one => serverKey(one) + one.phase), serverKey);
+  const [opened, trips, sentAgain] = ["opened", "roundTrips", "sentAgain"].map(place => of(inSteps(place), isChosenServer));
+  const every = of(made, isChosenServer), without = of(inSteps("failures"), one => isChosenServer(one) && /^(connect|dns|tls)$/.test(one.failure));
+  const timeouts = of(inSteps("failures"), one => isChosen(one) && one.failure === "timeout");
+  const phases = Map.groupBy(grouped(inSteps("phases"), [], one => serverKey(one) + one.phase), serverKey);
   return [...requests].map(([key, [count, time]]) => {
     const connected = every.get(key)[COUNT] - (without.get(key)?.[COUNT] || 0);
     const [tripCount, tripTime] = trips.get(key) || [];
@@ -107,9 +105,8 @@ function phaseItem({ client, host, phases, count, time, roundTrip, reused, sentA
 }
 
 function phases() {
-  const isRecent = isWhole("phases"), groups = phaseGroups(isRecent);
-  setTitle("phases", "Where the time goes", isRecent);
-  $("phases-part").hidden = !seriesOf("made").some(isChosen);
+  const groups = phaseGroups();
+  $("phases-part").hidden = !groups.length;
   const { transfer_info: info, connection_info: connections } = seriesOf("build")[0]?.labels || {};
   setText($("phases-what"), "The mean request by phase. Each bar is one whole request."
     + (info === "none" ? " This app does not see its transfers." : connections === "none" ? " This app does not see its connections." : ""));

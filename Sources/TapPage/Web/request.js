@@ -55,7 +55,7 @@ function requestContent(one) {
   const trouble = troubleOf(one), pieces = piecesOfLine(one), roundTrip = one.numberOf("network.round_trip_s");
   const usual = usualOf(one.party), differs = difference(one, pieces, usual), cut = one.of("cut_off_phase");
   const isUnknown = pieces.every(({ name }) => name === "unknown") && !hasPhases(one.party.client);
-  const times = () => one.party.side === "served" ? [element("p.none", "All of it is this app's time. The requests that it made meanwhile are in the trace.")]
+  const times = () => one.party.side === "served" ? sharesOf(one)
     : [differs && element("p.verdict", differs), ...isUnknown ? [element("p.verdict", noPhases(one.party.client))]
       : [verdict(pieces, one.seconds, roundTrip, cut ? `It was cut off in ${cut}: its whole time is unknown.`
         : !codeOf(one) && "No answer came."), waterfall(one, pieces, roundTrip, usual)]];
@@ -68,12 +68,22 @@ function requestContent(one) {
   ];
 }
 
+// What a served request waited for, and what it took by itself.
+function sharesOf(one) {
+  const [upstream, own, calls] = ["upstream_s", "own_s", "upstream_requests"].map(one.numberOf), total = one.seconds;
+  if (!(upstream >= 0)) return [element("p.verdict", "It made no calls: all of it is the app's own time.")];
+  const row = (name, kind, words, start, time) =>
+    element("li.step", rowOf(name, words, element(`span.${kind}`), start / total, time / total, seconds(time)));
+  return [element("p.verdict", `${seconds(upstream)} of ${seconds(total)} it waited for ${plural(calls, "call")}, which the trace shows.`),
+    element("ol.waterfall", row("upstream", "processing", "at least one call was active", 0, upstream),
+      row("own", "local", "the app itself", upstream, own))];
+}
+
 // The sentence about the error, or about what the request waits for.
 function troubleOf(one) {
   const { of, party, failure } = one, code = codeOf(one), who = party.side === "served" ? "This app" : "The server";
   if (one.isOver) return "It is not active any more.";
-  if (one.isActive && isMoving(one)) return "";
-  if (kindOf(one) === "waits") return WAITS[waitOf(one)]?.[1] || "It has not ended.";
+  if (kindOf(one) === "waits") return one.isActive ? one.why || "" : "It had not ended when this line was written.";
   const what = failure && (failure === code ? `${who} answered ${failureText(code)}.`
     : `It failed: ${failureText(failure)}${code && `, after the head of a ${code}`}.`);
   return [what || of("outcome") === "cancelled" && "It was cancelled, which is no error.", of("error.message")]
@@ -87,7 +97,7 @@ function factsOf(one) {
   return [
     [of("event") === "app" ? "Said" : "Began", dateAndTime(start)],
     ...kindOf(one) !== "waits" ? [["Took", seconds(one.seconds)]] : [[one.isOver ? "Was active" : "Active", age(one.seconds)],
-      ["Waits", WAITS[waitOf(one)]?.[0]], ["Nothing passed for", isFinite(idleOf(one)) && age(idleOf(one))]],
+      ["Waits for", of("waiting_for")], ["Nothing passed for", isFinite(idleOf(one)) && age(idleOf(one))]],
     ["Status", codeOf(one)],
     [party.side === "served" ? "Asked by" : "Made by", of("client.address") || party.client],
     ["To", `${party.host} ${address && `at ${address}`}`.trim()], ["Path", party.path],
@@ -152,7 +162,7 @@ function traceContent(trace, one) {
     return element("li", element(`button.step.${of("severity")}`, { onclick: () => openLine(line),
       ...(line === one || one?.isActive && line.of("span_id") === one.of("span_id")) && { "aria-current": true } },
       rowOf(`${kindOf(line) || "said"} ${party.client}`.trim(), nameOf(line), bar, (start - first) / total, (end - start) / total,
-        `${statusOf(line)} ${time === undefined ? "" : seconds(time)}`.trim())));
+        [`${statusOf(line)} ${time === undefined ? "" : seconds(time)}`.trim(), line.numberOf("own_s") >= 0 && `own ${seconds(line.numberOf("own_s"))}`].filter(Boolean).join(", "))));
   });
   return [element("h3", `Trace: ${plural(spans.length, "row")}, ${seconds(total / 1000)} in all`),
     element("ol.waterfall.trace", items)];

@@ -1,13 +1,5 @@
 // The requests that a row opens: the process keeps the slowest of each row and the newest of each failure,
 // which become lines here. And what the requests to a path take on average.
-const kept = { lines: [] };
-
-async function readHistory() {
-  const history = await get("page/history").then(answer => answer.json()).catch(() => undefined);
-  if (history) kept.lines = [...history.slowest, ...history.failed].map(one => keptLine(history.series[one.series], one));
-  return history;
-}
-
 function keptLine({ side, labels: text }, { series, end_us: end, ...fields }) {
   const event = `http.${side === "served" ? "server" : "client"}.request`, labels = labelsOf(text);
   // To the microsecond, as in the log, so that this line has the same key as the request's line there.
@@ -19,26 +11,29 @@ function keptLine({ side, labels: text }, { series, end_us: end, ...fields }) {
 // The slowest request of a row in the chosen time. Time-outs come last, because they have a row of their own.
 function slowestOf(row, lines) {
   const isIn = ({ party, of, end, seconds }) => seconds >= 0 && of("event").endsWith(".request")
-    && end > epoch + performance.now() - (chosen.minutes * MINUTE || WINDOW) && requestKey(party) === requestKey(row);
+    && end > epoch + performance.now() - (chosen.minutes * MINUTE || WINDOW) && isOf(row, party);
   const isLate = ({ failure }) => failure === "timeout";
   return lines.filter(isIn).sort((a, b) => isLate(a) - isLate(b) || b.seconds - a.seconds)[0];
 }
 
-// The newest request of a row of failures.
-const newestOf = (row, lines) => lines.filter(line => line.failure && failureKey(line.party, line.failure) === row.key)
-  .reduce((a, b) => a?.end > b.end ? a : b, undefined);
+// The newest request of a row that failed.
+const newestOf = (row, lines) => lines.filter(line => line.failure && isOf(row, line.party)).reduce((a, b) => a?.end > b.end ? a : b, undefined);
+
+// A route with several methods is one row.
+const isOf = (row, party) => requestKey({ ...party, method: row.method && party.method }) === requestKey(row);
 
 async function openRow(row) {
-  if (hasHistory) await readHistory();
-  const line = (row.failure ? newestOf : slowestOf)(row, [...log.lines, ...kept.lines]);
+  await readHistory().catch(() => {});
+  const lines = [...log.lines, ...kept.lines], active = waits.lines.find(line => line.hangs && (!row.side || isOf(row, line.party)));
+  const line = /^(hangs|held)$/.test(row.kind) ? active : (/^(fails|refused)$/.test(row.kind) ? newestOf : slowestOf)(row, lines);
   if (line) openLine(line);
-  else filterBy(row);
+  else if (row.side) filterBy(row);
 }
 
 // The mean of all requests to the path, by phase, over all methods: phases have no label for the method.
 function usualOf({ client, host, path }) {
   const isTheirs = one => one.client === client && one.host === host && one.path === path && !one.isCached;
-  const of = place => grouped(sumsOf(place, isWhole("phases")), known[place].bounds, one => one.phase, isTheirs);
+  const of = place => grouped(inSteps(place), known[place]?.bounds || [], one => one.phase, isTheirs);
   const [{ numbers: [count, time] } = { numbers: [] }] = of("made"), phases = of("phases");
   const pieces = piecesOf(time / count, name => phases.find(one => one.phase === name)?.numbers[SUM] / count);
   return { count, time: time / count, pieces, words: `${plural(count, "request")} ${path ? "to this path" : "without a template"}` };

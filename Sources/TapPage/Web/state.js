@@ -24,6 +24,7 @@ function choose(changes, isStep = true) {
   const there = new URLSearchParams(CHOICES.filter(name => chosen[name]).map(name => [name, chosen[name]]));
   history[isStep ? "pushState" : "replaceState"](null, "", `#${there}`);
   show();
+  if ("minutes" in changes) readWhy().then(redraw);
 }
 
 const isChosen = party => FILTERS.every(name => !chosen[name] || party[name] === chosen[name]);

@@ -16,9 +16,10 @@ const column = (name, of, as, act) => ({ name, of, as, act }), link = (name, of,
 const clientOf = one => one.client || one.side;
 const pathOf = one => `${one.method} ${one.path}`.trim() || "–";
 const CLIENT = column("Client", clientOf), HOST = column("Host", one => one.host || "–");
-const NOW = [link("What", one => one.words, row => openRow(row)),
-  column("Request", one => requestIn(one)), CLIENT, HOST,
-  column("Requests", one => one.count, (count, one) => `${number(count)} of ${number(one.all)}`),
+// The bar of a served request is what it waits for, beside its own time.
+const NOW = [link("What", one => one.sentence, row => openRow(row)), column("Client", clientOf),
+  Object.assign(column("Whose time", one => hasShares(one) ? `${seconds(one.figures.upstream_s)} upstream, ${seconds(one.figures.own_s)} own` : ""),
+    { part: one => hasShares(one) ? one.figures.upstream_s / (one.figures.upstream_s + one.figures.own_s) : undefined }),
   column("Since", one => one.since), column("Last", one => one.last)];
 const REQUESTS = column("Requests", one => one.numbers[COUNT], number);
 const RATE = column("Requests/s", one => one.numbers[COUNT] / (one.time ?? covered()), number);
@@ -30,7 +31,7 @@ const [P50, P90, P99] = QUANTILES.map(q =>
 // A click on a row acts as the row's first button.
 const TABLES = {
   wrong: { title: "Now", columns: NOW },
-  refused: { title: "4xx", columns: NOW },
+  notes: { title: "Notes", columns: NOW },
   slowest: { title: "Requests, the slowest by p99 first", columns: [link("Request", pathOf, row => openRow(row)),
     link("Client", clientOf, filterBy), HOST, REQUESTS, ...SHARES, MEAN, P99] },
   lines: { title: "The newest 100 lines of the log", limit: 100, columns: [
@@ -53,7 +54,7 @@ function makeTable(id) {
   const { columns, title } = TABLES[id], label = `${id}-title`, heads = columns.map(({ name, as }) =>
     element(as ? "th.number" : "th", { scope: "col" }, name));
   return element("div.scroll", { tabindex: 0, role: "region", "aria-labelledby": label }, element("table",
-    element("caption", element(/by-|refused|more/.test(id) ? "h3" : "h2", { id: label }, title)), element("thead", element("tr", heads)),
+    element("caption", element(/by-|notes|more/.test(id) ? "h3" : "h2", { id: label }, title)), element("thead", element("tr", heads)),
     element("tbody", { id, onclick: event => act(event, columns) })));
 }
 
@@ -77,10 +78,11 @@ function fill(id, list) {
     used.add(row.dataset.key = key);
     row.className = (one.severity || one.of?.("severity"))?.match(/^(WARN|ERROR)$/)?.[0] || "";
     subjects.set(row, one);
-    columns.forEach(({ of, as, act }, i) => {
+    columns.forEach(({ of, as, act, part }, i) => {
       const value = of(one), text = as ? as(value, one) : value, cell = row.cells[i];
       setText(act ? cell.firstChild : cell, text);
       if (act) cell.firstChild.hidden = !text;
+      if (part) setPart(cell, part(one));
     });
     return row;
   });
@@ -88,6 +90,12 @@ function fill(id, list) {
     || element("tr", { "data-key": "" }, element("td.none", { colspan: columns.length }, "None.")));
   for (const row of [...body.rows]) if (!rows.includes(row)) row.remove();
   rows.forEach((row, i) => { if (body.rows[i] !== row) body.insertBefore(row, body.rows[i] || null); });
+}
+
+// The part of a bar under the text of a cell.
+function setPart(cell, part) {
+  cell.classList.toggle("part", part >= 0);
+  if (part >= 0) cell.style.setProperty("--part", percent(part));
 }
 
 // Adds up by key, the most requests first.
@@ -106,17 +114,12 @@ function grouped(list, bounds, keyOf, isWanted = isChosen) {
 const requestRows = (side, list) => grouped(list, known[side].bounds, requestKey).map(row => ({ ...row, failure: "" }));
 
 const inSteps = place => shown.steps.flatMap(step => [...step[place].values()]);
-// Whether the steps are complete for the time that is shown, and for a minute at least.
-const isWhole = place => shown.steps[0]?.from >= known.since[place] && shown.time - known.since[place] >= 60000;
-const sumsOf = (place, isRecent) => isRecent ? inSteps(place) : seriesOf(place);
-const setTitle = (id, text, isRecent) => setText($(`${id}-title`), text + (isRecent ? ", in these minutes" : ", since the start"));
-
 const sum = list => list.reduce((sum, one) => sum + one.numbers[COUNT], 0);
 
 // The tiles of one side: titles and texts for the chosen parties.
 function figuresOf(side) {
   const isMade = side === "made", { bounds } = known[side], numbers = nothing(bounds);
-  for (const one of seriesOf(side)) if (isChosen(one)) add(numbers, one.numbers);
+  for (const step of shown.steps) add(numbers, sumOf(step, side));
   const part = place => number(numbers[place]) + (numbers[place] ? ` (${percent(share(numbers, place))})` : "");
   const active = chosen.path ? "–" : number(sum(seriesOf(isMade ? "active" : "serving").filter(isChosen)));
   return [[`Requests ${side}`, ["requests", "", number(numbers[COUNT])], ["active", " active", active]],
@@ -138,8 +141,7 @@ function figures() {
 const requestKey = ({ side, client, host, method, path }) => JSON.stringify([side, client, host, method, path]);
 
 function slowestRows() {
-  const isRecent = isWhole("made"), list = SIDES.flatMap(side => requestRows(side, sumsOf(side, isRecent)));
-  setTitle("slowest", TABLES.slowest.title, isRecent);
+  const list = SIDES.flatMap(side => requestRows(side, inSteps(side)));
   fill("slowest", list.map(one => ({ ...one, p99: P99.of(one) })).sort((a, b) => b.p99 - a.p99));
 }
 

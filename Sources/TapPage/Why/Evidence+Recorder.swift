@@ -3,10 +3,15 @@ import TapCore
 extension Evidence {
   /// For how long a request is active before it is looked at, with those that wait for longer than the limit.
   static let ageLimit = Duration.seconds(5)
-  private static let activeLimit = 100
+  static let activeLimit = 100
 
   init(_ recorder: RequestRecorder, at now: Instant) {
-    let waiting = recorder.waitingRequests(atMost: Self.activeLimit, at: now, orFor: Self.ageLimit)
+    self.init(
+      recorder, recorder.waitingRequests(atMost: Self.activeLimit, at: now, orFor: Self.ageLimit), at: now)
+  }
+
+  /// - Parameter waiting: The requests that may hang.
+  init(_ recorder: RequestRecorder, _ waiting: WaitingRequests, at now: Instant) {
     self.init(now: now, time: .now, start: now)
     var steps: [Instant: Step] = [:]
     for direction in RequestDirection.allCases {
@@ -52,13 +57,14 @@ extension Evidence {
   }
 
   private static func active(_ waiting: WaitingRequests) -> [Active] {
-    let served = waiting.oldest.filter { $0.wait == .request }
-    return waiting.oldest.filter { $0.wait != .request }.map { request in
+    waiting.oldest.map { request in
       let limit = waiting.limits[request.request.direction == .outbound ? 0 : 1] ?? .seconds(Int64.max)
+      let causes =
+        request.wait == .request
+        ? waiting.oldest.indices.filter { request.waits(for: waiting.oldest[$0]) } : []
       return Active(
         kind: RequestKind(request.request), age: request.duration.seconds, wait: request.wait,
-        idle: request.idleTime?.seconds, limit: limit.seconds,
-        effects: served.filter { $0.waits(for: request) }.map { RequestKind($0.request) })
+        idle: request.idleTime?.seconds, limit: limit.seconds, causes: causes)
     }
   }
 }

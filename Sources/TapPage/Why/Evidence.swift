@@ -95,8 +95,8 @@ struct Evidence: Sendable {
     var idle: Double?
     /// The limit of its direction.
     var limit = 30.0
-    /// The kinds of the served requests that wait for it.
-    var effects: [RequestKind] = []
+    /// For which others it waits, by their indices: a served request for those that it makes.
+    var causes: [Int] = []
   }
 
   var now: Instant

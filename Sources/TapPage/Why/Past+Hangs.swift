@@ -37,10 +37,15 @@ extension Past {
   /// others have are told with them.
   var hangs: [Finding] {
     struct Group: Hashable { let kind: RequestKind, wait: RequestWait? }
-    let hanging = evidence.active.filter {
-      $0.wait != .start && hangs($0) && !($0.wait == nil && evidence.held != nil)
+    let hanging = evidence.active.indices.filter { index in
+      let request = evidence.active[index]
+      // Those that wait for another one are told with it, and those of a held queue with that.
+      return hangs(request) && request.wait != .request && request.wait != .start
+        && !(request.wait == nil && evidence.held != nil)
     }
-    let groups = Dictionary(grouping: hanging) { Group(kind: $0.kind, wait: $0.wait) }
+    let groups = Dictionary(grouping: hanging) {
+      Group(kind: evidence.active[$0].kind, wait: evidence.active[$0].wait)
+    }
     func isBehind(_ group: Group) -> Bool {
       group.wait == .queue
         && groups.keys.contains {
@@ -56,7 +61,10 @@ extension Past {
     }
   }
 
-  private func hangs(_ request: Evidence.Active) -> Bool {
+  /// Whether nothing happens with a request, for too long.
+  func hangs(_ request: Evidence.Active) -> Bool {
+    if request.wait == .request { return request.causes.contains { hangs(evidence.active[$0]) } }
+    if request.wait == .start { return true }
     let isLate = request.age >= request.limit
     // Something has passed, or may have: it takes long, and does not hang.
     guard let idle = request.idle else {
@@ -70,12 +78,13 @@ extension Past {
     return usual.answered >= Self.enough && request.age > Self.times * usual.longest
   }
 
-  private func hang(of kind: RequestKind, _ requests: [Evidence.Active], behind: Int) -> Finding {
+  private func hang(of kind: RequestKind, _ indices: [Int], behind: Int) -> Finding {
+    let requests = indices.map { evidence.active[$0] }
     let oldest = requests.max { $0.age < $1.age }
     let (age, usual) = (oldest?.age ?? 0, newest(kind).reduce(Tally(), +))
     let since = evidence.time(of: Instant(nanoseconds: evidence.now.nanoseconds &- Int64(age * 1e9)))
-    let effects = requests.flatMap(\.effects)
-    let routes = Set(effects.map(\.name)).sorted()
+    let effects = evidence.active.filter { !$0.causes.allSatisfy { !indices.contains($0) } }
+    let routes = Set(effects.map(\.kind.name)).sorted()
     var sentence =
       "\(requests.count) \(kind.requests(requests.count)) \(requests.count == 1 ? "waits" : "wait") "
       + "\(Words.wait(oldest?.wait).what), the oldest since \(Words.time(since)) (\(Words.age(age)))"

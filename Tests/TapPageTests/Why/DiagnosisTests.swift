@@ -120,11 +120,11 @@ import TestSupport
       "hangs before the limit",
       {
         $0.evidence.active = [
-          .init(
-            kind: Scene.payments, age: 12, wait: .response, idle: 12,
-            effects: [Scene.checkout, Scene.checkout]),
+          .init(kind: Scene.payments, age: 12, wait: .response, idle: 12),
           .init(kind: Scene.payments, age: 11, wait: .response, idle: 11),
           .init(kind: Scene.payments, age: 10, wait: .queue, idle: 10),
+          .init(kind: Scene.checkout, age: 13, wait: .request, causes: [0]),
+          .init(kind: Scene.checkout, age: 12, wait: .request, causes: [1]),
           .init(kind: Scene.checkout, age: 12, wait: .handler),
         ]
       }
@@ -135,7 +135,8 @@ import TestSupport
         let stream = RequestKind(client: "events", server: "e.test", method: "GET", path: "/events")
         $0.add(stream, 300...300, Scene.made(20, 8))
         $0.evidence.active = [
-          // As long as others took; one of which nothing else is known; one that has just gone on; that may have.
+          // As long as others took; one of which nothing else is known; one that has just gone on; that may
+          // have.
           .init(kind: stream, age: 25, wait: .response, idle: 25),
           .init(kind: RequestKind(client: "new", method: "GET"), age: 25, wait: .response, idle: 25),
           .init(kind: Scene.payments, age: 12, wait: .response, idle: 1),
