@@ -2,14 +2,14 @@ import TapCore
 package import TapEndpoint
 
 extension EndpointRoute {
-  /// The page with its style and its script. It requests `why`, `page/history`, `page/waits` and `metrics`, and
+  /// The page with its style and its script. It requests `why`, `page/…` and `metrics`, and
   /// `logs` if that is served, by relative paths, so it works behind a proxy that adds a prefix. Its
   /// Content-Security-Policy allows nothing but what this endpoint serves.
   package static func page(showsLog: Bool = false) -> [EndpointRoute] {
     [
       file("/", "text/html") { PageFile.document(showsLog: showsLog) },
       file("/page.css", "text/css") { PageFile.style },
-      file("/page.js", "text/javascript") { PageFile.script },
+      file("/page.js", "text/javascript") { PageFile.script }, .verdict,
     ]
   }
 

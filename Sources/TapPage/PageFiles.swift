@@ -1016,19 +1016,12 @@ function waiting() {
 // Where the time goes: the phases of one request, of the requests of a trace, and of all requests to a
 // server.
 
-// The meaning of each phase. The second text is what a slow server does in it, where the network may be slow
-// instead.
+// The meaning of each phase.
 const PHASES = {
-  queue: ["wait for a free connection of the session to this host"],
-  resolve: ["look-up of the host's name"],
-  connect: ["opening the connection, with a proxy's tunnel", "accepts"],
-  tls: ["TLS handshake"],
-  upload: ["request body", "reads"],
-  processing: ["the wait for the server's answer"],
-  response: ["the wait and the response, with an unknown border", "answers"],
-  transfer: ["response body", "writes"],
-  local: ["this process"],
-  unknown: ["in no phase, such as redirects, challenges, or a wait for what never came"],
+  queue: "wait for a free connection of the session to this host", resolve: "look-up of the host's name",
+  connect: "opening the connection, with a proxy's tunnel", tls: "TLS handshake", upload: "request body",
+  processing: "the wait for the server's answer", response: "the wait and the response, with an unknown border",
+  transfer: "response body", local: "this process", unknown: "in no phase, such as redirects, challenges, or a wait for what never came",
 };
 const PHASE_NAMES = Object.keys(PHASES).slice(0, -1);
 
@@ -1044,39 +1037,8 @@ function piecesOf(time, timeOf, isAfterRedirect) {
 const piecesOfLine = ({ seconds = 0, numberOf }) =>
   piecesOf(seconds, name => numberOf(`${name}_s`), numberOf("http.request.resend_count") > 0);
 
-// What the app can do about some phases.
-const REMEDIES = [
-  [["queue"], "queue", "allow more connections (httpMaximumConnectionsPerHost), or make fewer requests at once"],
-  [["resolve", "connect", "tls"], "connecting", "make all requests with one session, which uses connections again"],
-  [["local"], "local", "take load off this process"],
-];
-
-// The largest part that the app can change, if it is a tenth of the time and at least 10 ms. Without an
-// answer there was no connection to keep.
-function remedyFor(pieces, time, largest) {
-  const isAnswered = pieces.some(({ name }) => /^(processing|response|transfer)$/.test(name));
-  const [names, what, remedy, part] = REMEDIES.filter(([names]) => isAnswered || !names.includes("connect"))
-    .map(one => [...one, pieces.reduce((sum, { name, time }) => sum + (one[0].includes(name) ? time : 0), 0)])
-    .reduce((a, b) => b[3] > a[3] ? b : a);
-  if (!(part >= Math.max(time / 10, .01))) return "";
-  return names.includes(largest) ? ` The app can change it: ${remedy}.`
-    : ` The app can change ${percent(part / time)}: ${what} took ${seconds(part)}; ${remedy}.`;
-}
-
 const hasPhases = client => inSteps("phases").some(one => one.client === client);
 const noPhases = client => `${client ? `The client ${client}` : "This client"} reports no phases.`;
-
-// The sentence about the longest phase. The answer takes at least one round trip: the rest of `processing` is
-// the server's, unless there was no answer.
-function verdict(pieces, time, roundTrip, cut) {
-  const { name, time: most } = pieces.reduce((a, b) => b.time > a.time ? b : a);
-  const isAnswer = name === "processing" && roundTrip >= 0 && !cut;
-  const [words, slow] = !isAnswer ? PHASES[name] : [roundTrip > most / 2 ? "the network's way there and back" : "the server's work"];
-  return element("p.verdict",
-    `${percent(most / time)} is ${name}: ${words}${slow ? `, by the network or a server that ${slow} slowly` : ""}.`,
-    isAnswer ? ` The network's round trip is ${seconds(roundTrip)} of ${seconds(most)}.` : cut ? ` ${cut}` : "",
-    remedyFor(pieces, time, name));
-}
 
 const barOf = (pieces, total) => pieces.map(({ name, time }) => {
   const node = element(`span.${name}`, { title: `${name} ${seconds(time)}, ${percent(total ? time / total : 0)}` });
@@ -1115,8 +1077,7 @@ function phaseItem({ client, host, phases, count, time, roundTrip, reused, sentA
     ...!hasPhases(client) ? [element("p.verdict", noPhases(client))] : [
       element("div.bar", HIDDEN, barOf(means, time / count)),
       element("p", means.map(({ name, time }) => element(`span.phase.${name}`, `${name} ${seconds(time)}`))),
-      verdict(means, time / count, roundTrip, timeouts
-        && `${plural(timeouts, "request")} timed out: what the server did meanwhile is unknown.`)]);
+      timeouts ? element("p.verdict", `${plural(timeouts, "request")} timed out: what the server did meanwhile is unknown.`) : ""]);
 }
 
 function phases() {
@@ -1171,15 +1132,13 @@ function usualOf({ client, host, path }) {
   return { count, time: time / count, pieces, words: `${plural(count, "request")} ${path ? "to this path" : "without a template"}` };
 }
 
-// The sentence that compares a request with the mean, and names the phase that differs most.
-function difference(one, pieces, usual) {
-  const more = one.seconds - usual.time, theirs = `the mean of ${usual.words}, ${seconds(usual.time)}`;
-  if (!(usual.count > 1)) return "";
-  if (more < usual.time / 2) return `It took ${seconds(one.seconds)}: ${more < 0 ? "less than" : "about"} ${theirs}.`;
-  const growth = pieces.map(({ name, time }) => ({ name, time: time - (usual.pieces.find(one => one.name === name)?.time || 0) }))
-    .reduce((a, b) => b.time > a.time ? b : a);
-  return `It took ${seconds(more)} longer than ${theirs}${growth.name === "unknown" ? ""
-    : `: ${seconds(growth.time)} more in ${growth.name}`}.`;
+// What the process says of the time of a request.
+async function readVerdict(one, pieces, roundTrip, usual) {
+  const known = pieces.filter(({ name }) => name !== "unknown"), times = list => list.map(({ name, time }) => [name, time]);
+  const query = new URLSearchParams([["time", one.seconds], ...times(known), ["cut", one.of("cut_off_phase")], ["answered", codeOf(one) ? "yes" : "no"],
+    ...roundTrip >= 0 ? [["round_trip", roundTrip]] : [],
+    ...usual.count > 1 ? [["count", usual.count], ["mean", usual.time], ...times(usual.pieces).map(([name, time]) => [`mean_${name}`, time])] : []]);
+  return (await get(`page/verdict?${query}`).then(answer => answer.text())).split("\n");
 }
 // A drawer beside the page, with one request and its trace.
 
@@ -1236,12 +1195,12 @@ const closeDrawer = () => choose({ request: "", trace: "" });
 function requestContent(one) {
   const fields = Object.entries(one.fields).filter(([name]) => !SAID.test(name)).map(([name, value]) => [name, textOf(value)]);
   const trouble = troubleOf(one), pieces = piecesOfLine(one), roundTrip = one.numberOf("network.round_trip_s");
-  const usual = usualOf(one.party), differs = difference(one, pieces, usual), cut = one.of("cut_off_phase");
+  const usual = usualOf(one.party), said = element("div");
   const isUnknown = pieces.every(({ name }) => name === "unknown") && !hasPhases(one.party.client);
   const times = () => one.party.side === "served" ? sharesOf(one)
-    : [differs && element("p.verdict", differs), ...isUnknown ? [element("p.verdict", noPhases(one.party.client))]
-      : [verdict(pieces, one.seconds, roundTrip, cut ? `It was cut off in ${cut}: its whole time is unknown.`
-        : !codeOf(one) && "No answer came."), waterfall(one, pieces, roundTrip, usual)]];
+    : isUnknown ? [element("p.verdict", noPhases(one.party.client))] : [said, waterfall(one, pieces, roundTrip, usual)];
+  if (one.seconds > 0 && one.party.side === "made") readVerdict(one, pieces, roundTrip, usual)
+    .then(sentences => said.replaceChildren(...sentences.map(text => element("p.verdict", text)))).catch(() => {});
   return [
     trouble && element(`p.trouble.${one.of("severity")}`, trouble),
     factList(factsOf(one)),
@@ -1309,7 +1268,7 @@ function waterfall(one, pieces, roundTrip, usual) {
     element("li.step", rowOf(name, words, element(`span.${kind}`), start / total, time / total, seconds(time)));
   let start = 0;
   return element("ol.waterfall", pieces.flatMap(({ name, time }) => {
-    const rows = [row(name, name === one.of("cut_off_phase") ? `${name}.cut` : name, PHASES[name][0], time)];
+    const rows = [row(name, name === one.of("cut_off_phase") ? `${name}.cut` : name, PHASES[name], time)];
     if (name === "processing" && roundTrip >= 0) rows.push(row("round trip", "trip", "the network's part of it", roundTrip));
     start += time;
     return rows;
@@ -1362,7 +1321,7 @@ function makeParts() {
     node.append(...SIDES.map(side => element("div.side", { "data-side": side, hidden: "" }, PARTS[node.dataset.part](side))));
   }
   for (const node of all("[data-table]")) node.append(makeTable(node.dataset.table));
-  $("legend").append(...Object.entries(PHASES).map(([name, [words]]) =>
+  $("legend").append(...Object.entries(PHASES).map(([name, words]) =>
     element(`span.phase.${name}`, element("b", name), ` ${words}`)));
 }
 

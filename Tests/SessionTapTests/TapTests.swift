@@ -254,7 +254,7 @@ import TestSupport
     let rows = try Repository.article("MetricsAndLimits").split(separator: "\n").filter {
       $0.hasPrefix("| `/")
     }
-    #expect(paths.count == 10)
+    #expect(paths.count == 11)
     #expect(paths.filter { path in !rows.contains { $0.contains("`\(path)`") } } == [])
   }
 

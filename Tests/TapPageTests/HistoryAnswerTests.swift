@@ -5,11 +5,14 @@ import TestSupport
 /// What the page opens with, without a browser.
 @Suite struct HistoryAnswerTests {
   private struct Answer: Decodable {
-    /// `[place, sum, count of the first bucket, …]`
     struct Series: Decodable, Equatable { let side: String, labels: String }
-    struct Slot: Decodable { let ageS: Double, added: [[Double]] }
+    struct Added: Decodable, Equatable {
+      let series: Int, sumS: Double, counts: [Double]
+      var processingS: Double?, opened: Int?, roundTrips: Int?, roundTripsS: Double?, sentAgain: Int?
+    }
+    struct Slot: Decodable { let slot: Int64, added: [Added] }
     struct Request: Decodable { let series: Int }
-    let slotS: Double, coveredS: [String: Double], bounds: [String: [Double]]
+    let slot: Int64, slotS: Double, slotAgeS: Double, coveredS: [String: Double], bounds: [String: [Double]]
     let series: [Series], slots: [Slot], slowest: [Request], failed: [Request]
 
     init(_ json: [UInt8]) throws {
@@ -29,7 +32,10 @@ import TestSupport
     let driver = try RequestDriver(registry: Registry(), keepsHistory: true)
     let made = RequestDescription(
       client: "\"\\\u{1F}\u{E9}", method: "GET", serverAddress: "a", serverPort: 443)
-    driver.record(made, .response(statusCode: 503)) { $0.duration = .milliseconds(250) }
+    driver.record(made, .response(statusCode: 503)) {
+      ($0.duration, $0.timings[.processing]) = (.milliseconds(250), .milliseconds(200))
+      ($0.openedConnections, $0.networkRoundTrip, $0.retransmittedSegments) = (1, .milliseconds(2), 3)
+    }
     driver.record(
       RequestDescription(direction: .inbound, method: "GET", url: "/", urlTemplate: "/users/{id}"),
       .response(statusCode: 500))
@@ -49,27 +55,33 @@ import TestSupport
           labels: #"error_type="500",http_request_method="GET",http_response_status_code="500","#
             + #"http_route="/users/{id}""#),
       ])
-    let added = answer.slots.flatMap(\.added).sorted { $0[0] < $1[0] }
-    #expect(added == [[0, 0.25] + Array(repeating: 0, count: 6) + [1], [1, 0.02, 0, 0, 1]], "\(added)")
+    let added = answer.slots.flatMap(\.added).sorted { $0.series < $1.series }
+    let expected: [Answer.Added] = [
+      .init(
+        series: 0, sumS: 0.25, counts: Array(repeating: 0, count: 6) + [1], processingS: 0.2, opened: 1,
+        roundTrips: 1, roundTripsS: 0.002, sentAgain: 3), .init(series: 1, sumS: 0.02, counts: [0, 0, 1]),
+    ]
+    #expect(added == expected, "\(added)")
     #expect(answer.failed.map(\.series) == [0, 1] && answer.slowest.map(\.series) == [0, 1])
   }
 
-  /// The page fills the time between a slot and the one before.
-  @Test func `lists the slots oldest first`() throws {
+  /// The page fills the time between a slot and the one before, and keeps those that were over.
+  @Test func `lists the slots oldest first, and since the one that was the current one`() throws {
     let driver = try RequestDriver(registry: Registry(), keepsHistory: true)
     let request = RequestDescription(client: "a", method: "GET", serverAddress: "a", serverPort: 443)
     let (history, later) = (PageHistory(driver.recorder), Instant.now.advanced(by: .seconds(10)))
     driver.record(request)
     // A reading of that moment ends the slot of the first request.
-    _ = history.json(at: later)
+    let first = try Answer(history.json(at: later))
     driver.record(request)
     let last = later.advanced(by: .seconds(1))
     let answer = try Answer(history.json(at: last))
-    let ages = answer.slots.map(\.ageS)
-    #expect(ages.count == 2 && ages[0] > ages[1], "\(ages)")
+    let slots = answer.slots.map(\.slot)
+    #expect(slots.count == 2 && slots[0] < slots[1] && slots[1] == first.slot, "\(slots)")
     // The second one began with the last five seconds.
-    let begin = later.nanoseconds / 5_000_000_000 * 5_000_000_000
-    #expect(ages.last == Double((last.nanoseconds - begin) / 1_000_000) / 1_000)
+    let begin = last.nanoseconds / 5_000_000_000 * 5_000_000_000
+    #expect(answer.slotAgeS == Double((last.nanoseconds - begin) / 1_000_000) / 1_000)
+    #expect(try Answer(history.json(since: first.slot, at: last)).slots.map(\.slot) == [first.slot])
     #expect(answer.series.count == 1)
     let over = try Answer(history.json(at: later.advanced(by: .seconds(1_200))))
     #expect(over.coveredS == ["made": 600, "served": 600] && over.slots.isEmpty)
@@ -115,8 +127,8 @@ import TestSupport
     let answer = try Answer(history.json(at: Instant.now.advanced(by: .seconds(1))))
     var counts: [Bool: Double] = [:]
     for added in answer.slots.flatMap(\.added) {
-      let isError = answer.series[Int(added[0])].labels.contains("500")
-      counts[isError, default: 0] += added.dropFirst(2).reduce(0, +)
+      let isError = answer.series[added.series].labels.contains("500")
+      counts[isError, default: 0] += added.counts.reduce(0, +)
     }
     #expect(counts == [true: 4_000, false: 12_000])
   }

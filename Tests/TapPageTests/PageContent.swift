@@ -9,16 +9,16 @@ struct PageContent: Sendable {
 
   let registry = Registry()
   let metrics: RequestDriver
-  private let history: PageHistory
 
   /// - Parameter buckets: Those of the durations.
   init(buckets: HistogramBuckets? = nil) throws {
     metrics = try RequestDriver(registry: registry, keepsHistory: true) {
       if let buckets { $0.durationBuckets = buckets }
     }
-    history = PageHistory(metrics.recorder)
   }
 
+  /// The route that the page draws.
+  var history: EndpointRoute { .history(PageHistory(metrics.recorder)) }
   /// The route that the page asks for what hangs.
   var waits: EndpointRoute { .waits(PageWaits(metrics.recorder)) }
 
@@ -65,11 +65,9 @@ struct PageContent: Sendable {
   ) async throws {
     var routes = [try EndpointRoute.metrics(of: registry), .why(metrics.recorder), waits]
     routes += EndpointRoute.page(showsLog: log != nil)
-    if let text {
-      routes.append(.immediate("/page/history") { _ in EndpointResponse(body: Array(text.utf8)) })
-    } else {
-      routes.append(.history(history))
-    }
+    routes.append(
+      text.map { text in .immediate("/page/history") { _ in EndpointResponse(body: Array(text.utf8)) } }
+        ?? history)
     if let log {
       // What an app serves where the page looks for the lines of its log.
       routes.append(EndpointRoute.immediate("/logs") { _ in EndpointResponse(body: Array(log.utf8)) })

@@ -87,7 +87,8 @@ import TestSupport
     }
     let content = try PageContent()
     let routes =
-      [try .metrics(of: content.registry), content.waits, logs] + EndpointRoute.page(showsLog: true)
+      [try .metrics(of: content.registry), content.history, content.waits, logs]
+      + EndpointRoute.page(showsLog: true)
     try await PageContent.open(routes) { browser in
       let count = "$('lines').rows.length"
       #expect(try await browser.evaluate(count) == "3")

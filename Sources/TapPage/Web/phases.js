@@ -1,19 +1,12 @@
 // Where the time goes: the phases of one request, of the requests of a trace, and of all requests to a
 // server.
 
-// The meaning of each phase. The second text is what a slow server does in it, where the network may be slow
-// instead.
+// The meaning of each phase.
 const PHASES = {
-  queue: ["wait for a free connection of the session to this host"],
-  resolve: ["look-up of the host's name"],
-  connect: ["opening the connection, with a proxy's tunnel", "accepts"],
-  tls: ["TLS handshake"],
-  upload: ["request body", "reads"],
-  processing: ["the wait for the server's answer"],
-  response: ["the wait and the response, with an unknown border", "answers"],
-  transfer: ["response body", "writes"],
-  local: ["this process"],
-  unknown: ["in no phase, such as redirects, challenges, or a wait for what never came"],
+  queue: "wait for a free connection of the session to this host", resolve: "look-up of the host's name",
+  connect: "opening the connection, with a proxy's tunnel", tls: "TLS handshake", upload: "request body",
+  processing: "the wait for the server's answer", response: "the wait and the response, with an unknown border",
+  transfer: "response body", local: "this process", unknown: "in no phase, such as redirects, challenges, or a wait for what never came",
 };
 const PHASE_NAMES = Object.keys(PHASES).slice(0, -1);
 
@@ -29,39 +22,8 @@ function piecesOf(time, timeOf, isAfterRedirect) {
 const piecesOfLine = ({ seconds = 0, numberOf }) =>
   piecesOf(seconds, name => numberOf(`${name}_s`), numberOf("http.request.resend_count") > 0);
 
-// What the app can do about some phases.
-const REMEDIES = [
-  [["queue"], "queue", "allow more connections (httpMaximumConnectionsPerHost), or make fewer requests at once"],
-  [["resolve", "connect", "tls"], "connecting", "make all requests with one session, which uses connections again"],
-  [["local"], "local", "take load off this process"],
-];
-
-// The largest part that the app can change, if it is a tenth of the time and at least 10 ms. Without an
-// answer there was no connection to keep.
-function remedyFor(pieces, time, largest) {
-  const isAnswered = pieces.some(({ name }) => /^(processing|response|transfer)$/.test(name));
-  const [names, what, remedy, part] = REMEDIES.filter(([names]) => isAnswered || !names.includes("connect"))
-    .map(one => [...one, pieces.reduce((sum, { name, time }) => sum + (one[0].includes(name) ? time : 0), 0)])
-    .reduce((a, b) => b[3] > a[3] ? b : a);
-  if (!(part >= Math.max(time / 10, .01))) return "";
-  return names.includes(largest) ? ` The app can change it: ${remedy}.`
-    : ` The app can change ${percent(part / time)}: ${what} took ${seconds(part)}; ${remedy}.`;
-}
-
 const hasPhases = client => inSteps("phases").some(one => one.client === client);
 const noPhases = client => `${client ? `The client ${client}` : "This client"} reports no phases.`;
-
-// The sentence about the longest phase. The answer takes at least one round trip: the rest of `processing` is
-// the server's, unless there was no answer.
-function verdict(pieces, time, roundTrip, cut) {
-  const { name, time: most } = pieces.reduce((a, b) => b.time > a.time ? b : a);
-  const isAnswer = name === "processing" && roundTrip >= 0 && !cut;
-  const [words, slow] = !isAnswer ? PHASES[name] : [roundTrip > most / 2 ? "the network's way there and back" : "the server's work"];
-  return element("p.verdict",
-    `${percent(most / time)} is ${name}: ${words}${slow ? `, by the network or a server that ${slow} slowly` : ""}.`,
-    isAnswer ? ` The network's round trip is ${seconds(roundTrip)} of ${seconds(most)}.` : cut ? ` ${cut}` : "",
-    remedyFor(pieces, time, name));
-}
 
 const barOf = (pieces, total) => pieces.map(({ name, time }) => {
   const node = element(`span.${name}`, { title: `${name} ${seconds(time)}, ${percent(total ? time / total : 0)}` });
@@ -100,8 +62,7 @@ function phaseItem({ client, host, phases, count, time, roundTrip, reused, sentA
     ...!hasPhases(client) ? [element("p.verdict", noPhases(client))] : [
       element("div.bar", HIDDEN, barOf(means, time / count)),
       element("p", means.map(({ name, time }) => element(`span.phase.${name}`, `${name} ${seconds(time)}`))),
-      verdict(means, time / count, roundTrip, timeouts
-        && `${plural(timeouts, "request")} timed out: what the server did meanwhile is unknown.`)]);
+      timeouts ? element("p.verdict", `${plural(timeouts, "request")} timed out: what the server did meanwhile is unknown.`) : ""]);
 }
 
 function phases() {

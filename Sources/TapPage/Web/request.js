@@ -53,12 +53,12 @@ const closeDrawer = () => choose({ request: "", trace: "" });
 function requestContent(one) {
   const fields = Object.entries(one.fields).filter(([name]) => !SAID.test(name)).map(([name, value]) => [name, textOf(value)]);
   const trouble = troubleOf(one), pieces = piecesOfLine(one), roundTrip = one.numberOf("network.round_trip_s");
-  const usual = usualOf(one.party), differs = difference(one, pieces, usual), cut = one.of("cut_off_phase");
+  const usual = usualOf(one.party), said = element("div");
   const isUnknown = pieces.every(({ name }) => name === "unknown") && !hasPhases(one.party.client);
   const times = () => one.party.side === "served" ? sharesOf(one)
-    : [differs && element("p.verdict", differs), ...isUnknown ? [element("p.verdict", noPhases(one.party.client))]
-      : [verdict(pieces, one.seconds, roundTrip, cut ? `It was cut off in ${cut}: its whole time is unknown.`
-        : !codeOf(one) && "No answer came."), waterfall(one, pieces, roundTrip, usual)]];
+    : isUnknown ? [element("p.verdict", noPhases(one.party.client))] : [said, waterfall(one, pieces, roundTrip, usual)];
+  if (one.seconds > 0 && one.party.side === "made") readVerdict(one, pieces, roundTrip, usual)
+    .then(sentences => said.replaceChildren(...sentences.map(text => element("p.verdict", text)))).catch(() => {});
   return [
     trouble && element(`p.trouble.${one.of("severity")}`, trouble),
     factList(factsOf(one)),
@@ -126,7 +126,7 @@ function waterfall(one, pieces, roundTrip, usual) {
     element("li.step", rowOf(name, words, element(`span.${kind}`), start / total, time / total, seconds(time)));
   let start = 0;
   return element("ol.waterfall", pieces.flatMap(({ name, time }) => {
-    const rows = [row(name, name === one.of("cut_off_phase") ? `${name}.cut` : name, PHASES[name][0], time)];
+    const rows = [row(name, name === one.of("cut_off_phase") ? `${name}.cut` : name, PHASES[name], time)];
     if (name === "processing" && roundTrip >= 0) rows.push(row("round trip", "trip", "the network's part of it", roundTrip));
     start += time;
     return rows;

@@ -39,13 +39,11 @@ function usualOf({ client, host, path }) {
   return { count, time: time / count, pieces, words: `${plural(count, "request")} ${path ? "to this path" : "without a template"}` };
 }
 
-// The sentence that compares a request with the mean, and names the phase that differs most.
-function difference(one, pieces, usual) {
-  const more = one.seconds - usual.time, theirs = `the mean of ${usual.words}, ${seconds(usual.time)}`;
-  if (!(usual.count > 1)) return "";
-  if (more < usual.time / 2) return `It took ${seconds(one.seconds)}: ${more < 0 ? "less than" : "about"} ${theirs}.`;
-  const growth = pieces.map(({ name, time }) => ({ name, time: time - (usual.pieces.find(one => one.name === name)?.time || 0) }))
-    .reduce((a, b) => b.time > a.time ? b : a);
-  return `It took ${seconds(more)} longer than ${theirs}${growth.name === "unknown" ? ""
-    : `: ${seconds(growth.time)} more in ${growth.name}`}.`;
+// What the process says of the time of a request.
+async function readVerdict(one, pieces, roundTrip, usual) {
+  const known = pieces.filter(({ name }) => name !== "unknown"), times = list => list.map(({ name, time }) => [name, time]);
+  const query = new URLSearchParams([["time", one.seconds], ...times(known), ["cut", one.of("cut_off_phase")], ["answered", codeOf(one) ? "yes" : "no"],
+    ...roundTrip >= 0 ? [["round_trip", roundTrip]] : [],
+    ...usual.count > 1 ? [["count", usual.count], ["mean", usual.time], ...times(usual.pieces).map(([name, time]) => [`mean_${name}`, time])] : []]);
+  return (await get(`page/verdict?${query}`).then(answer => answer.text())).split("\n");
 }
