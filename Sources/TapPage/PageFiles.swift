@@ -74,6 +74,15 @@ enum PageFiles {
       </p>
     </section>
     <section data-table="slowest"></section>
+    <section data-side="served">
+      <div id="shares-part" hidden>
+        <h2>Whose time</h2>
+        <figure>
+          <figcaption>The mean request to each route: the time in which at least one of its calls was active, and the app's own.</figcaption>
+          <ul id="shares"></ul>
+        </figure>
+      </div>
+    </section>
     <section data-side="made">
       <div id="phases-part" hidden>
         <h2 id="phases-title">Where the time goes</h2>
@@ -127,11 +136,11 @@ enum PageFiles {
 * { box-sizing: border-box; margin: 0; padding: 0; min-width: 0; }
 body { margin: 0 auto; max-width: 80rem; padding: 1rem; background: var(--back); color: var(--text);
   font: 1rem/1.45 system-ui, sans-serif; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
-header, form, label, .legend, .now, #phases p, figcaption { display: flex; flex-wrap: wrap; gap: .3rem 1rem; align-items: center; }
+header, form, label, .legend, .now, :is(#phases, #shares) p, figcaption { display: flex; flex-wrap: wrap; gap: .3rem 1rem; align-items: center; }
 label { flex-wrap: nowrap; gap: .5rem; }
-label, dt, th, summary, figcaption, .scale, .times, .note, .none, #about, #status, #found, #phases p, .waterfall,
+label, dt, th, summary, figcaption, .scale, .times, .note, .none, #about, #status, #found, :is(#phases, #shares) p, .waterfall,
 td::before { color: var(--soft); }
-dt, figcaption, pre, .note, #about, #phases p, .waterfall { font-size: .85rem; }
+dt, figcaption, pre, .note, #about, :is(#phases, #shares) p, .waterfall { font-size: .85rem; }
 ul, ol { list-style: none; }
 h1 { font-size: 1.25rem; }
 h2, h3 { font-size: 1rem; }
@@ -171,7 +180,7 @@ dd small { color: var(--soft); }
 .sides, .side { display: grid; gap: .75rem; align-items: start;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); }
 [hidden], .is-empty section:not(.empty, #lines-part) { display: none !important; }
-figcaption, #phases p:first-child, .scale, .times { display: flex; justify-content: space-between; }
+figcaption, :is(#phases, #shares) p:first-child, .scale, .times { display: flex; justify-content: space-between; }
 .key::before, .phase::before { content: ""; display: inline-block; width: 1rem; margin-right: .4rem; border-top: solid var(--one);
   vertical-align: middle; }
 .key.two::before { border-top: dashed var(--two); }
@@ -194,6 +203,8 @@ canvas { display: block; width: 100%; height: 8.5rem; border: solid var(--line);
 .transfer { --phase: var(--transfer); }
 .response { --phase: repeating-linear-gradient(90deg, var(--processing) 0 3px, var(--transfer) 3px 6px); }
 .unknown { --phase: var(--line); }
+.upstream { --phase: var(--processing); }
+.own { --lines: 0deg, var(--text); }
 .queue { --lines: 45deg, var(--soft); }
 .upload { --lines: 90deg, var(--transfer); }
 .local { --lines: 0deg, var(--text); }
@@ -201,7 +212,7 @@ canvas { display: block; width: 100%; height: 8.5rem; border: solid var(--line);
 .phase::before, .bar span, .track > :not(.bar) {
   background: var(--phase, repeating-linear-gradient(var(--lines) 0 3px, #0000 3px 6px)); }
 .phase::before { height: .8rem; border: var(--rim); }
-#phases li { margin-top: .9rem; }
+#shares li, #phases li { margin-top: .9rem; }
 .bar { display: flex; gap: 1px; height: 1.1rem; margin: .2rem 0; border: var(--rim); }
 .bar span { flex: 0 1 0; }
 .scroll { overflow-x: auto; }
@@ -315,7 +326,7 @@ readAddress();
 // not use the document.
 
 // The sums of a step: requests by direction, and what they took, by phase, for round trips and connections.
-const SIDES = ["made", "served"], PLACES = [...SIDES, "phases", "roundTrips", "opened", "sentAgain", "failures"];
+const SIDES = ["made", "served"], PLACES = [...SIDES, "phases", "roundTrips", "opened", "sentAgain", "failures", "upstream", "calls"];
 // What is now, by its name in these scripts.
 const FAMILIES = { active: "http_client_active_requests", serving: "http_server_active_requests", target: "target_info",
   started: "process_start_time_seconds", build: "session_tap_build_info" };
@@ -398,8 +409,9 @@ async function readHistory() {
   for (const side of SIDES) if (history.bounds[side]) known[side].bounds = [...history.bounds[side], Infinity];
   const series = history.series.map(({ side, labels }) => ({ side, one: describe(side, labelsOf(labels)) }));
   for (const step of known.steps) if (step.slot < known.slot) steps.set(step.slot, step);
-  for (const { slot, added } of history.slots) {
+  for (const { slot, added, upstream = [] } of history.slots) {
     const step = makeStep(slot);
+    for (const route of upstream) addRoute(step, route);
     for (const { series: place, ...values } of added) addSeries(step, series[place], values);
     steps.set(slot, step);
     await breathe();
@@ -430,6 +442,12 @@ function addSeries(step, { side, one }, { sum_s, counts, opened, round_trips, ro
     const phase = name.slice(0, -2);
     grow(step.phases, { ...one, key: one.key + phase, phase }, [count, time]);
   }
+}
+
+// What the calls of a route's requests took.
+function addRoute(step, { route: path, upstream_s, clients }) {
+  grow(step.upstream, { key: path, side: "served", path }, [0, upstream_s]);
+  for (const [client, count, time] of clients) grow(step.calls, { key: JSON.stringify([path, client]), path, client }, [count, time]);
 }
 
 function grow(parties, party, numbers) {
@@ -1080,16 +1098,40 @@ function phaseItem({ client, host, phases, count, time, roundTrip, reused, sentA
       timeouts ? element("p.verdict", `${plural(timeouts, "request")} timed out: what the server did meanwhile is unknown.`) : ""]);
 }
 
+// Of a route, the time in which its requests waited for their calls, and the rest, which is the app's own.
+function shareGroups() {
+  const upstream = Map.groupBy(inSteps("upstream"), one => one.path), calls = Map.groupBy(grouped(inSteps("calls"), [], one => one.key, () => true), one => one.path);
+  return grouped(inSteps("served"), [], one => one.path).filter(({ path }) => upstream.has(path)).map(({ path, numbers: [count, time] }) => {
+    const waited = Math.min(time, upstream.get(path).reduce((sum, one) => sum + one.numbers[SUM], 0));
+    return { key: path, path, count, time, calls: calls.get(path) || [], pieces: [{ name: "upstream", time: waited / count }, { name: "own", time: (time - waited) / count }] };
+  }).sort((a, b) => b.time - a.time);
+}
+
+function shareItem({ path, count, time, calls, pieces }) {
+  return element("li", element("p", element("b", path || "without a route"), element("span.now", element("b", `${seconds(time / count)} mean`), element("span", plural(count, "request")))),
+    element("div.bar", HIDDEN, barOf(pieces, time / count)),
+    element("p", pieces.map(({ name, time }) => element(`span.phase.${name}`, `${name} ${seconds(time)}`)),
+      calls.sort((a, b) => b.numbers[SUM] - a.numbers[SUM]).slice(0, 5).map(({ client, numbers: [calls, time] }) =>
+        element("span", `${client}: ${plural(calls / count, "call")}, ${seconds(time / count)}`))));
+}
+
+// The elements stay while their text is the same, which keeps a selection and saves time.
+function showItems(id, groups, itemOf) {
+  const said = JSON.stringify([chosen.path, groups.map(group => [group.key, group.time])]);
+  if ($(id).dataset.said !== said) $(id).replaceChildren(...groups.slice(0, 10).map(itemOf));
+  $(id).dataset.said = said;
+}
+
 function phases() {
+  const shares = shareGroups();
+  $("shares-part").hidden = !shares.length;
+  showItems("shares", shares, shareItem);
   const groups = phaseGroups();
   $("phases-part").hidden = !groups.length;
   const { transfer_info: info, connection_info: connections } = seriesOf("build")[0]?.labels || {};
   setText($("phases-what"), "The mean request by phase. Each bar is one whole request."
     + (info === "none" ? " This app does not see its transfers." : connections === "none" ? " This app does not see its connections." : ""));
-  // The elements stay while their text is the same, which keeps a selection and saves time.
-  const said = JSON.stringify([chosen.path, groups.map(group => [group.key, group.time])]);
-  if ($("phases").dataset.said !== said) $("phases").replaceChildren(...groups.slice(0, 10).map(phaseItem));
-  $("phases").dataset.said = said;
+  showItems("phases", groups, phaseItem);
 }
 // The requests that a row opens: the process keeps the slowest of each row and the newest of each failure,
 // which become lines here. And what the requests to a path take on average.

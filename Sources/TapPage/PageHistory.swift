@@ -8,14 +8,16 @@ package import TapCore
 ///  "bounds": {"made": [0.005, 0.01], "served": [0.005, 0.01]},
 ///  "series": [{"side": "made", "labels": "client=\"payments\",http_request_method=\"GET\""}],
 ///  "slots": [{"slot": 172344599,
-///   "added": [{"series": 0, "sum_s": 1.25, "counts": [0, 4, 7], "processing_s": 1.1, "opened": 1}]}],
+///   "added": [{"series": 0, "sum_s": 1.25, "counts": [0, 4, 7], "processing_s": 1.1, "opened": 1}],
+///   "upstream": [{"route": "/cart", "upstream_s": 1.2, "clients": [["payments", 7, 1.1]]}]}],
 ///  "slowest": [{"series": 0, "end_us": 1763717400123456, "duration_s": 0.25, "processing_s": 0.2}],
 ///  "failed": [{"series": 0, "end_us": 1763717400123456, "duration_s": 0.01, "error.type": "503"}]}
 /// ```
 ///
 /// `id` is that of the process's history. A series has the labels that it has in the exposition. Of a slot
 /// there is its number, and of each series with requests the sums of their durations and
-/// phases, and how many are in each bucket, without zeros at the end. A request has keys of the log's lines.
+/// phases, and how many are in each bucket, without zeros at the end. Of a route there is the time in which its
+/// requests waited for their calls, and the calls of each client and their time. A request has keys of the log's lines.
 /// When it ended is exact to the microsecond, as in its line: by that the page knows that both are the same
 /// request.
 package final class PageHistory: Sendable {
@@ -46,15 +48,18 @@ private struct HistoryLists {
   /// The series in the order of the list, and the index of each.
   private var series: [JSON] = []
   private var indices: [String: Int] = [:]
-  private var slots: [Int64: [JSON]] = [:]
+  private var slots: [Int64: (added: [JSON], upstream: [JSON])] = [:]
   private var slowest: [JSON] = []
   private var failed: [JSON] = []
 
   init(id: String, since: Int64) { (self.id, self.since) = (id, since) }
 
   func json(at now: Instant) -> JSON {
-    let slots = slots.sorted { $0.key < $1.key }.map { number, added in
-      JSON.object([("slot", .number(number)), ("added", .list(added))])
+    let slots = slots.sorted { $0.key < $1.key }.map { number, slot in
+      JSON.object([
+        ("slot", .number(number)), ("added", .list(slot.added)),
+        ("upstream", slot.upstream.isEmpty ? nil : .list(slot.upstream)),
+      ])
     }
     let (slot, width) = (RequestHistory.Window.slot(at: now), RequestHistory.Window.slotNanoseconds)
     return .object([
@@ -69,6 +74,9 @@ private struct HistoryLists {
   mutating func add(_ window: RequestHistory.Window, _ side: String) {
     covered.append((side, .time(.nanoseconds(window.covered))))
     bounds.append((side, .list(window.bounds)))
+    for slot in window.slots where slot.number >= since && !slot.upstream.isEmpty {
+      slots[slot.number, default: ([], [])].upstream = slot.upstream.map(Self.json)
+    }
     for slot in window.slots {
       for addition in slot.additions {
         let labels = String(decoding: addition.labels, as: UTF8.self)
@@ -79,7 +87,7 @@ private struct HistoryLists {
           series.append(one)
         }
         if slot.number >= since {
-          slots[slot.number, default: []].append(Self.json(addition, index))
+          slots[slot.number, default: ([], [])].added.append(Self.json(addition, index))
         }
         if let request = addition.slowest { slowest.append(Self.json(request, index)) }
         if let request = addition.newestFailure { failed.append(Self.json(request, index)) }
@@ -98,6 +106,17 @@ private struct HistoryLists {
           ("round_trips_s", account.roundTripCount == 0 ? nil : seconds(account.roundTripNanoseconds)),
           ("sent_again", .number(account.retransmittedSegments)),
         ])
+  }
+
+  private static func json(_ route: RequestHistory.Upstream) -> JSON {
+    let clients = route.clients.map { client in
+      let name = JSON.text(client.name)?.description ?? ""
+      return JSON.list([name, "\(client.requestCount)", "\(client.duration.seconds)"])
+    }
+    return .object([
+      ("route", .text(route.route ?? "")), ("upstream_s", .number(route.upstream.seconds)),
+      ("clients", .list(clients)),
+    ])
   }
 
   private static func seconds(_ nanoseconds: Int64?) -> JSON? {

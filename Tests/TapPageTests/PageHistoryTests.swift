@@ -75,18 +75,18 @@ import TestSupport
       """#
     let rest = #"""
       "id": "1", "slot_s": 5, "bounds": {"made": [2, 4], "served": []},
-        "series": [{"side": "made", "labels": "client="a""},
-          {"side": "made", "labels": "otel_metric_overflow="true""},
-          {"side": "made", "labels": "client="a",error_type="503""},
-          {"side": "made", "labels": "client="a",http_response_status_code="404",error_type="404""}],
+        "series": [{"side": "made", "labels": "client=\"a\""},
+          {"side": "made", "labels": "otel_metric_overflow=\"true\""},
+          {"side": "made", "labels": "client=\"a\",error_type=\"503\""},
+          {"side": "made", "labels": "client=\"a\",http_response_status_code=\"404\",error_type=\"404\""}],
         "slowest": [], "failed": []}
       """#
     let history = EndpointRoute.immediate("/page/history") { request in
       asked.withLock { $0.append(request.query ?? "") }
       return EndpointResponse(body: Array(((request.query == "since=0" ? first : second) + rest).utf8))
     }
-    try await PageContent.open([try .metrics(of: content.registry), history] + EndpointRoute.page()) {
-      browser in
+    let routes = [try .metrics(of: content.registry), history] + EndpointRoute.page()
+    try await PageContent.open(routes, isSound: false) { browser in
       try await browser.point(at: "#pause")
       _ = try await browser.evaluate("($('numbers').open = true)")
       try await browser.wait("$('made-by-bucket').rows.length === 3")
@@ -118,13 +118,13 @@ import TestSupport
     try await content.show { browser in
       let shown = "[...all('[data-side=served]')].map(node => node.checkVisibility()).join()"
       try await browser.wait("$('numbers').open = true")
-      #expect(try await browser.evaluate(shown) == "false,false,false")
+      #expect(try await browser.evaluate(shown) == "false,false,false,false")
       content.serve(60, route: "/carts/{id}", 20)
       content.serve(4, "BREW", route: PageContent.hostile, 2_000, statusCode: 503)
       content.serve(2, route: nil, 2, statusCode: 404)
       try await browser.wait("$('served-requests').textContent === '66'")
       try await browser.wait("$('slowest').rows.length === 4")
-      #expect(try await browser.evaluate(shown) == "true,true,true")
+      #expect(try await browser.evaluate(shown) == "true,true,true,true")
       // A 4xx is the caller's error.
       for (id, text) in [("served-errors", "4 (6.06\\u00a0%)"), ("served-refused", "2 (3.03\\u00a0%)")] {
         try await browser.wait("$('\(id)').textContent === '\(text)'")
@@ -136,7 +136,7 @@ import TestSupport
         ])
       // A filter that does not concern them hides what the app serves: it has no client.
       try await browser.choose("client", "payments")
-      try await browser.wait("\(shown) === 'false,false,false'")
+      try await browser.wait("\(shown) === 'false,false,false,false'")
       #expect(try await browser.evaluate("[...$('client').options].map(o => o.value).join()") == ",payments")
       try await browser.choose("client", "")
       try await browser.choose("path", "/carts/{id}")

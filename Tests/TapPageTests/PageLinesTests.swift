@@ -87,7 +87,10 @@ import TestSupport
     }
     let content = try PageContent()
     let routes =
-      [try .metrics(of: content.registry), content.history, content.waits, logs]
+      [
+        try .metrics(of: content.registry), content.history, .why(content.metrics.recorder), content.waits,
+        logs,
+      ]
       + EndpointRoute.page(showsLog: true)
     try await PageContent.open(routes) { browser in
       let count = "$('lines').rows.length"

@@ -150,7 +150,8 @@ import TestSupport
     // Of the same microsecond.
     let alsoSaid = said.replacing("no stock", with: "no cart")
     try await content.show(log: "\(said)\n\(alsoSaid)\n", choice: "minutes=10") { browser in
-      for selector in ["#wrong tr:first-child button", "#wrong tr:last-child button", "#slowest button"] {
+      _ = try await browser.evaluate("$('notes-part').open = true")
+      for selector in ["#notes tr:first-child button", "#notes tr:last-child button", "#slowest button"] {
         try await browser.openDrawer(at: selector, scrolls: true)
         #expect(try await browser.text("drawer-title") == "GET /carts/{id}", "\(selector)")
         try await browser.expectSeen("This app answered 503 Service Unavailable.")

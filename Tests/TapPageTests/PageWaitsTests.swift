@@ -151,7 +151,7 @@ import TestSupport
           && !answer.contains("card"))
       gate.open()
       try await browser.wait("!$('waits-part').checkVisibility()")
-      try await browser.wait("$('drawer-content').textContent.includes('It is not active any more.')")
+      try await browser.wait("$('drawer-content').textContent.includes('Status200')")
     }
   }
 

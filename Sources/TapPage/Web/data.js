@@ -2,7 +2,7 @@
 // not use the document.
 
 // The sums of a step: requests by direction, and what they took, by phase, for round trips and connections.
-const SIDES = ["made", "served"], PLACES = [...SIDES, "phases", "roundTrips", "opened", "sentAgain", "failures"];
+const SIDES = ["made", "served"], PLACES = [...SIDES, "phases", "roundTrips", "opened", "sentAgain", "failures", "upstream", "calls"];
 // What is now, by its name in these scripts.
 const FAMILIES = { active: "http_client_active_requests", serving: "http_server_active_requests", target: "target_info",
   started: "process_start_time_seconds", build: "session_tap_build_info" };
@@ -85,8 +85,9 @@ async function readHistory() {
   for (const side of SIDES) if (history.bounds[side]) known[side].bounds = [...history.bounds[side], Infinity];
   const series = history.series.map(({ side, labels }) => ({ side, one: describe(side, labelsOf(labels)) }));
   for (const step of known.steps) if (step.slot < known.slot) steps.set(step.slot, step);
-  for (const { slot, added } of history.slots) {
+  for (const { slot, added, upstream = [] } of history.slots) {
     const step = makeStep(slot);
+    for (const route of upstream) addRoute(step, route);
     for (const { series: place, ...values } of added) addSeries(step, series[place], values);
     steps.set(slot, step);
     await breathe();
@@ -117,6 +118,12 @@ function addSeries(step, { side, one }, { sum_s, counts, opened, round_trips, ro
     const phase = name.slice(0, -2);
     grow(step.phases, { ...one, key: one.key + phase, phase }, [count, time]);
   }
+}
+
+// What the calls of a route's requests took.
+function addRoute(step, { route: path, upstream_s, clients }) {
+  grow(step.upstream, { key: path, side: "served", path }, [0, upstream_s]);
+  for (const [client, count, time] of clients) grow(step.calls, { key: JSON.stringify([path, client]), path, client }, [count, time]);
 }
 
 function grow(parties, party, numbers) {

@@ -65,14 +65,38 @@ function phaseItem({ client, host, phases, count, time, roundTrip, reused, sentA
       timeouts ? element("p.verdict", `${plural(timeouts, "request")} timed out: what the server did meanwhile is unknown.`) : ""]);
 }
 
+// Of a route, the time in which its requests waited for their calls, and the rest, which is the app's own.
+function shareGroups() {
+  const upstream = Map.groupBy(inSteps("upstream"), one => one.path), calls = Map.groupBy(grouped(inSteps("calls"), [], one => one.key, () => true), one => one.path);
+  return grouped(inSteps("served"), [], one => one.path).filter(({ path }) => upstream.has(path)).map(({ path, numbers: [count, time] }) => {
+    const waited = Math.min(time, upstream.get(path).reduce((sum, one) => sum + one.numbers[SUM], 0));
+    return { key: path, path, count, time, calls: calls.get(path) || [], pieces: [{ name: "upstream", time: waited / count }, { name: "own", time: (time - waited) / count }] };
+  }).sort((a, b) => b.time - a.time);
+}
+
+function shareItem({ path, count, time, calls, pieces }) {
+  return element("li", element("p", element("b", path || "without a route"), element("span.now", element("b", `${seconds(time / count)} mean`), element("span", plural(count, "request")))),
+    element("div.bar", HIDDEN, barOf(pieces, time / count)),
+    element("p", pieces.map(({ name, time }) => element(`span.phase.${name}`, `${name} ${seconds(time)}`)),
+      calls.sort((a, b) => b.numbers[SUM] - a.numbers[SUM]).slice(0, 5).map(({ client, numbers: [calls, time] }) =>
+        element("span", `${client}: ${plural(calls / count, "call")}, ${seconds(time / count)}`))));
+}
+
+// The elements stay while their text is the same, which keeps a selection and saves time.
+function showItems(id, groups, itemOf) {
+  const said = JSON.stringify([chosen.path, groups.map(group => [group.key, group.time])]);
+  if ($(id).dataset.said !== said) $(id).replaceChildren(...groups.slice(0, 10).map(itemOf));
+  $(id).dataset.said = said;
+}
+
 function phases() {
+  const shares = shareGroups();
+  $("shares-part").hidden = !shares.length;
+  showItems("shares", shares, shareItem);
   const groups = phaseGroups();
   $("phases-part").hidden = !groups.length;
   const { transfer_info: info, connection_info: connections } = seriesOf("build")[0]?.labels || {};
   setText($("phases-what"), "The mean request by phase. Each bar is one whole request."
     + (info === "none" ? " This app does not see its transfers." : connections === "none" ? " This app does not see its connections." : ""));
-  // The elements stay while their text is the same, which keeps a selection and saves time.
-  const said = JSON.stringify([chosen.path, groups.map(group => [group.key, group.time])]);
-  if ($("phases").dataset.said !== said) $("phases").replaceChildren(...groups.slice(0, 10).map(phaseItem));
-  $("phases").dataset.said = said;
+  showItems("phases", groups, phaseItem);
 }

@@ -47,6 +47,11 @@ extension Evidence {
         if !kind.isMade, methods[kind.path]?.count != 1 { kind.method = "" }
         step.tallies[kind, default: Tally()] += Tally(addition, failure, isAnswered, window.bounds)
       }
+      for route in slot.upstream {
+        let path = route.route ?? ""
+        let method = methods[path].flatMap { $0.count == 1 ? $0.first : nil } ?? ""
+        step.tallies[RequestKind(isMade: false, method: method, path: path), default: Tally()] += Tally(route)
+      }
       steps[slot.begin] = step
     }
   }
@@ -70,8 +75,10 @@ extension Evidence {
 }
 
 extension RequestSnapshot {
-  /// Whether this served request waits for a request that the app made meanwhile, in the same trace.
+  /// Whether this served request waits for a request that the app made within it, or meanwhile in the same
+  /// trace.
   fileprivate func waits(for made: RequestSnapshot) -> Bool {
+    if made.isMade(within: self) { return true }
     guard made.request.direction == .outbound, let trace = request.traceContext?.traceBits else {
       return false
     }
@@ -93,6 +100,17 @@ extension Tally {
     for phase in RequestTimings.Phase.allCases {
       phases[phase] = addition.account.timings[nanoseconds: phase].map { Double($0) / 1e9 }
     }
+  }
+}
+
+extension Tally {
+  /// What the calls of a route's requests took.
+  fileprivate init(_ route: RequestHistory.Upstream) {
+    clients = Dictionary(
+      route.clients.map { ($0.name, Upstream(calls: $0.requestCount, seconds: $0.duration.seconds)) },
+      uniquingKeysWith: +)
+    upstream = Upstream(
+      calls: route.clients.reduce(0) { $0 + $1.requestCount }, seconds: route.upstream.seconds)
   }
 }
 

@@ -1,0 +1,191 @@
+import SessionTap
+import TestSupport
+
+/// For how long a look-up takes, in milliseconds.
+private let lookUpTime = Atomic<Int32>(0)
+
+/// Stands before libc's for the whole test program.
+@_cdecl("getaddrinfo")
+func getaddrinfoOfTests(
+  _ name: UnsafePointer<CChar>?, _ service: UnsafePointer<CChar>?, _ hints: UnsafePointer<addrinfo>?,
+  _ result: UnsafeMutablePointer<UnsafeMutablePointer<addrinfo>?>?
+) -> Int32 {
+  typealias Call =
+    @convention(c) (
+      UnsafePointer<CChar>?, UnsafePointer<CChar>?, UnsafePointer<addrinfo>?,
+      UnsafeMutablePointer<UnsafeMutablePointer<addrinfo>?>?
+    ) -> Int32
+  // RTLD_NEXT
+  guard let next = dlsym(UnsafeMutableRawPointer(bitPattern: -1), "getaddrinfo") else { return EAI_SYSTEM }
+  let time = lookUpTime.load(ordering: .relaxed)
+  if time > 0, let name, String(cString: name) == "localhost" { poll(nil, 0, time) }
+  return unsafeBitCast(next, to: Call.self)(name, service, hints, result)
+}
+
+/// A service with three upstreams in which one thing goes wrong at a time: the first line of `/why` names it
+/// and the client within 30 s, and says that all is well before and after.
+@Suite struct EightFaultsTests {
+  private enum Fault: String, CaseIterable {
+    case slow, hanging, refusing, errors, lookUp, processor, manyCalls, pool
+
+    /// What the first line has.
+    var words: [String] {
+      switch self {
+      case .slow: ["requests of `payments` to GET", "took", "of it is processing", "waiting for `payments`"]
+      case .hanging: ["of `stock` to GET", " for the response, the oldest since "]
+      case .refusing: ["requests of `rates` to GET", "failed", "no connection could be made"]
+      case .errors: ["requests of `payments` to GET", "failed", "500 Internal Server Error"]
+      case .lookUp:
+        ["requests of `rates` to GET", "took 2", "of it is resolve, the look-up of the host's name"]
+      case .processor: ["served requests of GET /checkout took", "of it the app's own; the process keeps"]
+      case .manyCalls: ["GET /checkout makes 10 calls of `stock` for each request"]
+      case .pool: ["URLSession ", "payments", "Dispatch has no thread left"]
+      }
+    }
+  }
+
+  private final class Current: Sendable {
+    let value = Mutex<(fault: Fault?, end: Gate)>((nil, Gate()))
+  }
+
+  /// The faulty service.
+  private final class Service: Sendable {
+    let tap: Tap
+    private let state = Current()
+    private let upstreams: [String: Origin]
+    private let sessions: [String: URLSession]
+    private let closedPort: Int
+
+    init() throws {
+      tap = try Tap.start(.test { $0.outbound.pathTemplates = ["/{name}"] })
+      let state = state
+      upstreams = try Dictionary(
+        uniqueKeysWithValues: ["payments", "stock", "rates"].map { name in
+          let origin = try Origin(keepsRequests: false) { _ in
+            let (current, end) = state.value.withLock { $0 }
+            switch (current, name) {
+            case (.slow, "payments"): return [.think(400), .response()]
+            case (.hanging, "stock"): return [.hold(end), .response()]
+            case (.errors, "payments"): return [.response("500 Internal Server Error")]
+            default: return [.response()]
+            }
+          }
+          return (name, origin)
+        })
+      let tap = tap
+      sessions = Dictionary(
+        uniqueKeysWithValues: upstreams.keys.map { ($0, tap.session(client: $0, configuration: .ephemeral)) })
+      let closed = try Origin { _ in [] }
+      closed.stop()
+      closedPort = closed.port
+    }
+
+    private var current: Fault? { state.value.withLock { $0.fault } }
+
+    func begin(_ fault: Fault) {
+      state.value.withLock { $0 = (fault, Gate()) }
+      if fault == .lookUp { lookUpTime.store(2_000, ordering: .relaxed) }
+      guard fault == .pool else { return }
+      let end = state.value.withLock { $0.end }
+      for number in 0..<1_000 { DispatchQueue(label: "app-\(number)").async { end.waitBlocking() } }
+    }
+
+    func end() {
+      lookUpTime.store(0, ordering: .relaxed)
+      let gate = state.value.withLock { state in
+        state.fault = nil
+        return state.end
+      }
+      gate.open()
+    }
+
+    /// Serves requests one after another, for ever.
+    func serve() {
+      while true {
+        let request = tap.inbound.begin(method: "GET", path: "/checkout", route: "/checkout")
+        let isWell = TraceContext.$current.withValue(request.trace) { checkout() }
+        request.end(statusCode: isWell ? 200 : 502)
+        poll(nil, 0, 50)
+      }
+    }
+
+    private func checkout() -> Bool {
+      if current == .processor {
+        let end = Instant.now.advanced(by: .milliseconds(400))
+        while Instant.now < end {}
+      }
+      let calls = current == .manyCalls ? 10 : 1
+      return call("payments") && (0..<calls).allSatisfy { _ in call("stock") } && call("rates")
+    }
+
+    private func call(_ name: String) -> Bool {
+      // Such a session has no connection and no address yet.
+      let isNew = name == "rates"
+      let session = isNew ? tap.session(client: name, configuration: .ephemeral) : sessions[name]
+      let port = current == .refusing && isNew ? closedPort : upstreams[name]?.port ?? 0
+      guard let session, let url = URL(string: "http://\(isNew ? "localhost" : "127.0.0.1"):\(port)/\(name)")
+      else { return false }
+      let done = DispatchSemaphore(value: 0)
+      let isWell = Mutex(false)
+      session.dataTask(with: url) { _, response, _ in
+        isWell.withLock { $0 = (response as? HTTPURLResponse)?.statusCode == 200 }
+        done.signal()
+      }.resume()
+      done.wait()
+      if isNew { session.finishTasksAndInvalidate() }
+      return isWell.withLock { $0 }
+    }
+
+    func why() throws -> String {
+      let answer = try RawClient(port: tap.address?.port ?? 0).getBlocking("/why")
+      return String(answer[(answer.ranges(of: "\r\n\r\n").first?.upperBound ?? answer.startIndex)...])
+    }
+
+    /// Asks until the first line has these words, for so many seconds.
+    func wait(for words: [String], seconds: Double) throws -> (isSaid: Bool, after: Double, line: String) {
+      let start = Instant.now
+      while true {
+        let line = String(try why().prefix { $0 != "\n" })
+        let time = start.duration(to: .now).seconds
+        if words.allSatisfy(line.contains) { return (true, time, line) }
+        if time > seconds { return (false, time, line) }
+        poll(nil, 0, 500)
+      }
+    }
+  }
+
+  private static func makeFaults() throws -> Never {
+    let service = try Service()
+    for _ in 0..<3 { Thread.detachNewThread { service.serve() } }
+    // What was before is known as soon as what is now is not all.
+    poll(nil, 0, 40_000)
+    var (failures, said) = (0, "")
+    func check(_ name: String, _ result: (isSaid: Bool, after: Double, line: String)) {
+      if !result.isSaid { failures += 1 }
+      said += "\(result.isSaid ? "ok" : "NOT SAID") \(name), \(result.after) s: \(result.line)\n"
+      // For people to look at, where they ask for it.
+      if let folder = ProcessInfo.processInfo.environment["TESTS_ARTIFACTS"] {
+        try? said.write(toFile: "\(folder)/faults.txt", atomically: true, encoding: .utf8)
+      }
+    }
+    check("before", try service.wait(for: ["All is well"], seconds: 0))
+    for fault in Fault.allCases {
+      service.begin(fault)
+      check(fault.rawValue, try service.wait(for: fault.words, seconds: 30))
+      service.end()
+      check("after \(fault.rawValue)", try service.wait(for: ["All is well"], seconds: 40))
+    }
+    exit(failures == 0 ? 7 : 1)
+  }
+
+  @Test(.enabled(if: Extent.isExtensive, "it takes minutes"))
+  func `the first line names the fault and the client, and all is well before and after`() async {
+    await #expect(processExitsWith: .exitCode(7)) {
+      // Not on a thread of Swift's tasks, which have Dispatch's.
+      Thread.detachNewThread {
+        do { try Self.makeFaults() } catch { exit(2) }
+      }
+      _ = try await Gate().wait(seconds: 900)
+    }
+  }
+}
