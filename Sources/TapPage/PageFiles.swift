@@ -976,7 +976,7 @@ function now() {
   $("notes-part").hidden = !notes.length;
   setText($("notes-words"), `${plural(notes.length, "note")} on what is over, as before, or little`);
 }
-// The requests that have been active for long, the oldest hundred: which of them hang is the process's to say.
+// The requests that have been active for long, the oldest hundred. The process says which of them hang.
 const waits = { lines: [], count: 0, trouble: "" };
 
 async function readWaits() {

@@ -4,7 +4,8 @@ package import TapCore
 /// that was the current one when it asked last.
 ///
 /// ```json
-/// {"id": "861723004511000", "slot": 172344601, "slot_s": 5, "slot_age_s": 2.3, "covered_s": {"made": 432.1, "served": 432.1},
+/// {"id": "861723004511000", "slot": 172344601, "slot_s": 5, "slot_age_s": 2.3,
+///  "covered_s": {"made": 432.1, "served": 432.1},
 ///  "bounds": {"made": [0.005, 0.01], "served": [0.005, 0.01]},
 ///  "series": [{"side": "made", "labels": "client=\"payments\",http_request_method=\"GET\""}],
 ///  "slots": [{"slot": 172344599,
@@ -16,10 +17,10 @@ package import TapCore
 ///
 /// `id` is that of the process's history. A series has the labels that it has in the exposition. Of a slot
 /// there is its number, and of each series with requests the sums of their durations and
-/// phases, and how many are in each bucket, without zeros at the end. Of a route there is the time in which its
-/// requests waited for their calls, and the calls of each client and their time. A request has keys of the log's lines.
-/// When it ended is exact to the microsecond, as in its line: by that the page knows that both are the same
-/// request.
+/// phases, and how many are in each bucket, without zeros at the end. Of a route there is the time in which
+/// its requests waited for their calls, and the calls of each client and their time. A request has keys of
+/// the log's lines. When it ended is exact to the microsecond, as in its line: by that the page knows that
+/// both are the same request.
 package final class PageHistory: Sendable {
   private let recorder: RequestRecorder
   private let answers = PageAnswers()

@@ -10,8 +10,9 @@ package import TapCore
 ///   "line": {"event": "http.client.request.waiting", "client.name": "payments", "duration_s": 42.0}}]}
 /// ```
 ///
-/// `id` is the same for as long as a request is active. `held_by` is `threads` if it is Dispatch that has none
-/// for the queue of all sessions. A line has the keys of the log's lines: no address, unless the log is served.
+/// `id` is the same for as long as a request is active. `held_by` is `threads` if it is Dispatch that has
+/// none for the queue of all sessions. A line has the keys of the log's lines: no address, unless the log is
+/// served.
 package final class PageWaits: Sendable {
   private let recorder: RequestRecorder
   private let line: @Sendable (RequestSnapshot) -> String

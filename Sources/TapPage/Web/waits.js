@@ -1,4 +1,4 @@
-// The requests that have been active for long, the oldest hundred: which of them hang is the process's to say.
+// The requests that have been active for long, the oldest hundred. The process says which of them hang.
 const waits = { lines: [], count: 0, trouble: "" };
 
 async function readWaits() {

@@ -47,7 +47,8 @@ struct PhaseVerdict {
       + (largest.map { ": \(Words.seconds($0.time)) more in \($0.0)" } ?? "") + "."
   }
 
-  /// The answer takes at least one round trip: the rest of `processing` is the server's, unless there was none.
+  /// The answer takes at least one round trip: the rest of `processing` is the server's, unless there was
+  /// none.
   private var longest: String? {
     guard time > 0, let most = pieces.max(by: { $0.time < $1.time }), !phases.isEmpty else { return nil }
     var words = most.words
