@@ -38,6 +38,13 @@ import TestSupport
     let ends: Set = ["http.server.request", "http.client.request"]
     #expect(lines.count { ends.contains($0["event"] as? String ?? "") } == 4)
     #expect(spans("http.server.request") == [inbound.spanID])
+    let line = try #require(lines.first { $0["event"] as? String == "http.server.request" })
+    let times = ["upstream_s", "own_s", "duration_s"].compactMap { line[$0] as? Double }
+    #expect(
+      line["upstream_requests"] as? Int == 3 && times.count == 3 && abs(times[0] + times[1] - times[2]) < 1e-9
+    )
+    #expect(
+      text.contains(#"http_server_upstream_requests_total{client="upstream",http_route="/orders/{id}"} 3"#))
     #expect(spans("http.client.request").prefix(2) == sent.map(\.spanID)[...])
     #expect(Set(spans("http.client.request") + [inbound.spanID, caller.spanID]).count == 5)
   }

@@ -40,7 +40,7 @@ public struct TapMiddleware<Context: RequestContext>: RouterMiddleware {
       let (status, headers, body) = (response.status.code, inbound.kept(response.headers), response.body)
       response.body = ResponseBody(contentLength: body.contentLength) { writer in
         observed.responseBegan(statusCode: status, route: context.route)
-        try await body.write(writer)
+        try await ServiceContext.withTrace(observed.trace) { try await body.write(writer) }
         observed.end(
           statusCode: status, route: context.route, responseBodySize: body.contentLength,
           responseHeaders: { headers.value(of: $0) })

@@ -65,7 +65,7 @@ public struct TapResponder<Base: HTTPResponder>: HTTPResponder where Base.Contex
       let size = response.body.contentLength
       connection.note(
         status: response.status.code, route: context.route, bodySize: size ?? 0, headers: response.headers)
-      if size == nil { response.body = connection.counting(response.body) }
+      if size == nil { response.body = connection.counting(response.body, in: trace) }
       return response
     } catch {
       // The router has answered errors that have a status; Hummingbird answers any other with 500.
@@ -115,11 +115,15 @@ private final class Connection: Sendable {
     request?.responseBegan(statusCode: status, route: route)
   }
 
-  /// Counts the bytes of a body of unknown length as they are written.
-  func counting(_ body: ResponseBody) -> ResponseBody {
-    body.map { part in
+  /// Counts the bytes of a body of unknown length as they are written, within the trace: what makes it may
+  /// make requests.
+  func counting(_ body: ResponseBody, in trace: TraceContext) -> ResponseBody {
+    let counted = body.map { part in
       self.exchange.withLock { $0?.bodySize += part.readableBytes }
       return part
+    }
+    return ResponseBody { writer in
+      try await TraceContext.$current.withValue(trace) { try await counted.write(writer) }
     }
   }
 

@@ -1,3 +1,5 @@
+import Foundation
+import FoundationNetworking
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -99,6 +101,52 @@ import Testing
       #expect(trace.isSampled)
     }
     #expect(ends.first?.request.traceContext?.traceID == caller.traceID)
+  }
+
+  /// By URLSession, by AsyncHTTPClient, and while a body is written whose length is unknown.
+  @Test(arguments: Way.allCases)
+  func `a request has the calls of its handler, whatever client makes them, and no other's`(way: Way)
+    async throws
+  {
+    try await withClient(answering: [.response(body: "hello")]) { fixture in
+      let url = try #require(URL(string: fixture.server.url("/")))
+      let session = fixture.tap.session(client: "session")
+      let router = Router()
+      if way == .middleware { router.add(middleware: TapMiddleware(fixture.tap)) }
+      router.get("calls/{count}") { _, context -> Response in
+        for _ in 0..<(try context.parameters.require("count", as: Int.self)) {
+          _ = try await text(fixture.get())
+        }
+        _ = try await session.data(from: url)
+        return Response(
+          status: .ok,
+          body: ResponseBody { writer in
+            try await writer.write(ByteBuffer(string: text(fixture.get())))
+            try await writer.finish(nil)
+          })
+      }
+      let app: any ApplicationProtocol =
+        way == .server
+        ? Application(router: router, observedBy: fixture.tap) : Application(router: router)
+      try await app.test(.ahc(.http)) { client in
+        try await withThrowingTaskGroup { group in
+          for number in 0..<40 {
+            group.addTask { _ = try await client.execute(uri: "/calls/\(number % 8)", method: .get) }
+          }
+          try await group.waitForAll()
+        }
+      }
+      var served: [String: Set<String>] = [:]
+      for _ in 0..<(40 + 40 + 40 + 5 * 28) {
+        let end = try await fixture.end()
+        guard end.request.direction == .inbound, let time = end.upstream else { continue }
+        let clients = time.clients.map { "\($0.name) \($0.requestCount)" }.sorted().joined(separator: ", ")
+        served[end.request.url, default: []].insert(clients)
+        #expect(time.duration <= end.duration && time.duration + (end.ownTime ?? .zero) == end.duration)
+      }
+      let expected = (0..<8).map { ("/calls/\($0)", Set(["session 1, test \($0 + 1)"])) }
+      #expect(served == Dictionary(uniqueKeysWithValues: expected))
+    }
   }
 
   @Test(arguments: Way.allCases)

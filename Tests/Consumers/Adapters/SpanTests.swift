@@ -231,6 +231,41 @@ import Tracing
     #expect(active.isEmpty)
   }
 
+  @Test func `calls belong to the served request, also where only the context of a span says so`()
+    async throws
+  {
+    let server = try await OddServer.start { _ in [.response()] }
+    let (tap, tracer) = (try tap(), tracer)
+    let url = try #require(URL(string: server.url()))
+    let session = tap.session(client: "users")
+    _ = TapInstrument()
+    await tap.inbound.withRequest(method: "GET", path: "/", traceparent: root.traceparent) { served in
+      @Sendable func call() async {
+        _ = try? await session.data(from: url)
+        _ = try? await session.data(for: .traced(url))
+        let own = TraceContext.random()
+        for trace in [own, .next()] {
+          tap.outbound.begin(client: "other", method: "GET", url: "http://a.example/", trace: trace)
+            .end(statusCode: 200)
+        }
+      }
+      await ServiceContext.withTrace(served.trace) {
+        await tracer.withSpan("work", ofKind: .internal) { _ in await call() }
+      }
+      var context = ServiceContext.topLevel
+      context.trace = served.trace
+      await Task.detached { [context] in
+        await call()
+        await ServiceContext.$current.withValue(context) { await call() }
+      }.value
+      served.end(statusCode: 200)
+    }
+    await tap.shutdown()
+    try await server.stop()
+    let served = try #require(tap.recordedRequests().first { $0.request.direction == .inbound }?.upstream)
+    #expect(served.clients.map { "\($0.name) \($0.requestCount)" } == ["users 4", "other 4"])
+  }
+
   @Test func `a tracer without traceparent has spans of requests, whose ids are the tap's`() async throws {
     let memory = InMemoryTracer()
     let tap = try Tap.testing { $0.tracer = TapTracer(memory) }
