@@ -66,6 +66,10 @@ public struct TraceContext: Sendable, Equatable {
     return TraceContext(TraceBits(high: high, low: low), span: span, flags: UInt8(flags & 3))
   }
 
+  /// Whether the process has made any. Without one, none is ``current``: then a request reads this flag instead
+  /// of the task's values.
+  private static let isInUse = Atomic(false)
+
   private init(
     _ trace: TraceBits, span: UInt64, flags: UInt8, tracestate: String? = nil,
     of object: (any AnyObject & Sendable)? = nil, within served: ServedCalls? = nil
@@ -73,6 +77,7 @@ public struct TraceContext: Sendable, Equatable {
     (high, low) = (trace.high, trace.low)
     (spanBits, self.flags) = (span, flags)
     (self.tracestate, self.span, self.served) = (tracestate, object, served)
+    if !Self.isInUse.load(ordering: .relaxed) { Self.isInUse.store(true, ordering: .relaxed) }
   }
 
   /// The ids alone, as numbers that were written down.
@@ -178,7 +183,7 @@ extension TraceContext {
   /// without any.
   package static var ofCurrentWork: TraceContext? {
     let (tracer, findTrace) = NewestTracing.sources
-    let found = current ?? findTrace?()
+    let found = (isInUse.load(ordering: .relaxed) ? current : nil) ?? findTrace?()
     return tracer.map { $0.currentTrace?.within(found?.served) } ?? found
   }
 

@@ -26,6 +26,9 @@ package final class RequestRecord: Sendable {
   }
 
   private struct State: Sendable {
+    /// What knows how far the request has come, until its end. The thread of the request frees it: memory
+    /// that the recorder's thread frees costs the next request more.
+    var source: (any RequestProgressSource)?
     var stage = Stage.made
     var delivered = Delivered.nothing
     /// Whether the record is in the recorder's queue, as it is from its creation. One delivery covers
@@ -44,7 +47,6 @@ package final class RequestRecord: Sendable {
   }
 
   let recorder: RequestRecorder
-  private let source: (any RequestProgressSource)?
   /// The app calls ``ActiveRequest/responseBegan(statusCode:route:)`` when the response begins.
   private let isToldByApp: Bool
   /// The calls of this request, if the app serves it, or of the served request within which the app makes it.
@@ -65,19 +67,19 @@ package final class RequestRecord: Sendable {
     _ description: consuming RequestDescription, recorder: RequestRecorder,
     progress source: (any RequestProgressSource)? = nil
   ) {
-    (self.recorder, self.source, isToldByApp) = (recorder, source, false)
+    (self.recorder, isToldByApp) = (recorder, false)
     served = description.traceContext?.served
     callIndex = served?.enter(description.client, at: .now)
     let slot = recorder.blackBox?.keep(description, isStarted: false) ?? .none
     contents = Contents(observation: RequestObservation(begun: description))
-    state = Mutex(State(slot: slot))
+    state = Mutex(State(source: source, slot: slot))
     recorder.count(1)
     recorder.add(self)
   }
 
   init(begun description: consuming RequestDescription, recorder: RequestRecorder) {
     let now = Instant.now
-    (self.recorder, source, isToldByApp) = (recorder, nil, true)
+    (self.recorder, isToldByApp) = (recorder, true)
     served = description.traceContext?.served
     callIndex = description.direction == .inbound ? nil : served?.enter(description.client, at: now)
     let time = Timestamp.now
@@ -138,7 +140,7 @@ package final class RequestRecord: Sendable {
       case .made: state.stage = .givenUp
       case .givenUp, .ended: return false
       case .active(let start, let statusCode):
-        state.stage = .ended
+        (state.stage, state.source) = (.ended, nil)
         if end.statusCode == nil { contents.observation.headStatusCode = statusCode }
         contents.observation.end(end, after: instant.nanoseconds &- start.nanoseconds, add)
         if contents.observation.request.direction == .inbound {
@@ -163,7 +165,7 @@ package final class RequestRecord: Sendable {
 
   /// Updates what is known of the request (``RequestProgressSource/look(then:)``).
   func look(then done: @escaping @Sendable () -> Void) {
-    if let source { source.look(then: done) } else { done() }
+    if let source = state.withLock({ $0.source }) { source.look(then: done) } else { done() }
   }
 
   /// What is known of the request now. `nil` once it has ended.
@@ -184,9 +186,9 @@ package final class RequestRecord: Sendable {
   private func snapshot(
     since begin: Instant, at now: Instant, if isWanted: (inout State) -> Bool
   ) -> RequestSnapshot? {
-    let (stage, request, start) = state.withLock { state in
+    let (stage, source, request, start) = state.withLock { state in
       let stage = isWanted(&state) ? state.stage : .ended
-      return (stage, contents.observation.request, contents.observation.start)
+      return (stage, state.source, contents.observation.request, contents.observation.start)
     }
     switch stage {
     case .givenUp, .ended: return nil

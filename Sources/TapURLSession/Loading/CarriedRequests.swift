@@ -2,8 +2,10 @@ import Synchronization
 package import TapCore
 package import TapFoundation
 
-/// Carries what `canInit` knows of a request to the loader, which Foundation mostly makes on another thread:
-/// the trace of the Swift task that resumes it, what has been read of it, and who loads it.
+/// Carries what only `canInit` knows of a request to the loader, which Foundation mostly makes on another
+/// thread: the trace of the Swift task that resumes it, and which of the app's own classes loads it. Most
+/// requests have neither, and carry nothing: to read such a request twice takes less than to carry what was
+/// read.
 ///
 /// Foundation calls `canInit` within `resume()`, on the task's own queue (`URLSessionTask._getProtocol`). The
 /// loader finds the answer by that queue, whatever other tasks are made from the same request. An answer to
@@ -11,15 +13,14 @@ package import TapFoundation
 /// Foundation's next question.
 package final class CarriedRequests: Sendable {
   /// What is known of a request that was accepted.
-  package final class Carried: Sendable {
-    let text: RequestText
+  package struct Carried: Sendable {
     package let trace: TraceContext?
     let loader: URLProtocol.Type
     /// The context that accepted it.
     let context: ObjectIdentifier
 
-    package init(text: RequestText, trace: TraceContext?, loader: URLProtocol.Type, context: AnyObject) {
-      (self.text, self.trace, self.loader) = (text, trace, loader)
+    package init(trace: TraceContext?, loader: URLProtocol.Type, context: AnyObject) {
+      (self.trace, self.loader) = (trace, loader)
       self.context = ObjectIdentifier(context)
     }
   }
@@ -28,12 +29,19 @@ package final class CarriedRequests: Sendable {
   private struct Table {
     var newer: [TaskQueue: Carried] = [:]
     var older: [TaskQueue: Carried] = [:]
+
+    mutating func take(from queue: TaskQueue) -> Carried? {
+      let newer = newer.removeValue(forKey: queue)
+      let older = older.isEmpty ? nil : older.removeValue(forKey: queue)
+      return newer ?? older
+    }
   }
 
   package static let shared = CarriedRequests(limit: 16_384)
 
   private let limit: Int
   private let table = Mutex(Table())
+  private let isEmpty = Atomic(true)
 
   /// - Parameter limit: The most entries of a generation.
   package init(limit: Int) { self.limit = limit }
@@ -43,6 +51,7 @@ package final class CarriedRequests: Sendable {
     guard let queue = TaskQueue.current else { return }
     let forgotten = table.withLock { table -> [TaskQueue: Carried]? in
       table.newer[queue] = carried
+      isEmpty.store(false, ordering: .releasing)
       guard table.newer.count >= limit else { return nil }
       defer { table = Table(older: table.newer) }
       return table.older
@@ -52,12 +61,11 @@ package final class CarriedRequests: Sendable {
   }
 
   /// Takes what was last carried from the queue.
-  package func take(from queue: TaskQueue?) -> Carried? {
-    guard let queue else { return nil }
+  package func take(from queue: @autoclosure () -> TaskQueue?) -> Carried? {
+    guard !isEmpty.load(ordering: .acquiring), let queue = queue() else { return nil }
     return table.withLock { table in
-      let newer = table.newer.removeValue(forKey: queue)
-      let older = table.older.isEmpty ? nil : table.older.removeValue(forKey: queue)
-      return newer ?? older
+      defer { isEmpty.store(table.newer.isEmpty && table.older.isEmpty, ordering: .releasing) }
+      return table.take(from: queue)
     }
   }
 
@@ -69,15 +77,11 @@ package struct TaskRequest: Sendable {
   let request: URLRequest
   let text: RequestText
 
-  /// - Parameter text: If it was read before.
-  package init(_ request: URLRequest, _ text: RequestText? = nil) {
-    self.request = request
-    self.text = text ?? RequestText(request)
-  }
+  package init(_ request: URLRequest) { (self.request, text) = (request, RequestText(request)) }
 }
 
 /// What is read of a task's request, once, because each of Foundation's getters makes a copy.
-package final class RequestText: Sendable {
+package struct RequestText: Sendable {
   let url: String
   let method: String
   let server: URLAuthority?

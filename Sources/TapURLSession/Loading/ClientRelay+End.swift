@@ -126,8 +126,8 @@ extension ClientRelay {
     let message =
       failure?.curlMessage ?? failure?.timeoutMessage(context.curl?.timeout(of: task), hasHead: hasHead)
     let hasResponse = transfer.isNative || response != nil || transfer.relay.loadedBytes != nil
-    let sent = hasResponse ? transfer.requestBodySize(of: task, method: asked.method) : nil
-    let received = transfer.responseBodySize(method: asked.method, response)
+    let sent = hasResponse ? transfer.requestBodySize(of: task, method: method) : nil
+    let received = transfer.responseBodySize(method: method, response)
     let headers = context.keepsHeaders ? response?.allHeaderFields as? [String: String] ?? [:] : [:]
     for request in requests {
       request.record.end(end, at: now) { observation in

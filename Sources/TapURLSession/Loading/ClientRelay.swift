@@ -12,7 +12,7 @@ import TapFoundation
 final class ClientRelay: NSObject, URLProtocolClient {
   let original: any URLProtocolClient
   let context: TapContext
-  let asked: RequestText
+  let method: String
   /// The request as each tap of the session records it. The first end counts.
   let requests: [TapContext.Request]
   let progress: TransferProgress
@@ -21,7 +21,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
   init(
     to original: any URLProtocolClient, _ asked: TaskRequest, in trace: TraceContext?, context: TapContext
   ) {
-    (self.original, self.context, self.asked) = (original, context, asked.text)
+    (self.original, self.context, method) = (original, context, asked.text.method)
     progress = TransferProgress(of: asked.text, curl: context.curl)
     requests = context.observe(asked, in: trace, progress: progress)
   }

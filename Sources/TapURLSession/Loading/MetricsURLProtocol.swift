@@ -30,8 +30,12 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
     guard let context else { return false }
     let (asked, trace) = (TaskRequest(request), TraceContext.ofCurrentWork)
     guard let loader = context.accept(asked, in: trace) else { return false }
-    CarriedRequests.shared.add(
-      .init(text: asked.text, trace: trace, loader: loader, context: context))
+    if trace != nil || context.nativeFirst == nil {
+      CarriedRequests.shared.add(.init(trace: trace, loader: loader, context: context))
+    } else {
+      // An older answer to an app's own chain is not of this request.
+      _ = CarriedRequests.shared.take(from: .current)
+    }
     return true
   }
 
@@ -47,8 +51,7 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
     self.task = task
     let carried = CarriedRequests.shared.take(from: TaskQueue(of: task))
     guard let context = Self.context, let originalClient = super.client else { return }
-    let asked = TaskRequest(request, carried?.text)
-    let relay = ClientRelay(to: originalClient, asked, in: carried?.trace, context: context)
+    let relay = ClientRelay(to: originalClient, TaskRequest(request), in: carried?.trace, context: context)
     self.relay = relay
     let isOfContext = carried?.context == ObjectIdentifier(context)
     guard let loaderClass = isOfContext ? carried?.loader : context.loader(for: request) else { return }

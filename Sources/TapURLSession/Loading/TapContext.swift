@@ -18,7 +18,7 @@ final class TapContext: Sendable {
   /// The protocol classes that stand behind ours, in the configuration's order.
   private let loaders: [URLProtocol.Type]
   /// The native loader, if it is the first of them: it takes every http and https request.
-  private let nativeFirst: URLProtocol.Type?
+  let nativeFirst: URLProtocol.Type?
   /// The tap was installed on a session that had made tasks, of which some may be active.
   let hasOlderTasks: Bool
   /// Reads libcurl's info of the transfers, where it can.
@@ -76,7 +76,8 @@ final class TapContext: Sendable {
       return nil
     }
     let request = asked.request
-    let isRecorded = clients.contains { records(asked, for: $0) }
+    var isRecorded = false
+    for client in clients where !isRecorded { isRecorded = records(asked, for: client) }
     let isOurs = asked.text.url.hasPrefix("http:") || asked.text.url.hasPrefix("https:")
     if isRecorded, isOurs, let loader = loader(for: request) { return loader }
     let other = (loaders + Self.native).first { $0.canInit(with: request) }

@@ -147,18 +147,16 @@ import TestSupport
     #expect(observer.ended.map(\.request.traceContext?.traceID) == traces.map(\.traceID))
   }
 
-  private func carried(
-    _ trace: TraceContext?, of text: RequestText, in context: AnyObject
-  ) -> CarriedRequests.Carried {
-    .init(text: text, trace: trace, loader: URLProtocol.self, context: context)
+  private func carried(_ trace: TraceContext?, in context: AnyObject) -> CarriedRequests.Carried {
+    .init(trace: trace, loader: URLProtocol.self, context: context)
   }
 
   @Test func `what was last asked on a queue is carried from there, once`() throws {
-    let (requests, text) = (CarriedRequests(limit: 10), RequestText(try request()))
+    let requests = CarriedRequests(limit: 10)
     let (one, other) = (TraceContext.random(), TraceContext.random())
     let queues = (0..<2).map { _ in DispatchQueue(label: "the same") }
     for (queue, trace) in [(queues[0], other), (queues[0], one), (queues[1], other)] {
-      queue.sync { requests.add(carried(trace, of: text, in: requests)) }
+      queue.sync { requests.add(carried(trace, in: requests)) }
     }
     let taken = queues.map { queue in
       queue.sync { (0..<2).map { _ in requests.take(from: .current)?.trace } }
@@ -168,11 +166,11 @@ import TestSupport
   }
 
   @Test func `of what is never taken two generations are kept`() throws {
-    let (requests, text) = (CarriedRequests(limit: 3), RequestText(try request()))
+    let requests = CarriedRequests(limit: 3)
     let queues = (0..<9).map { DispatchQueue(label: "queue \($0)") }
     var counts: [Int] = []
     for queue in queues {
-      queue.sync { requests.add(carried(.random(), of: text, in: requests)) }
+      queue.sync { requests.add(carried(.random(), in: requests)) }
       counts.append(requests.count)
     }
     #expect(counts == [1, 2, 3, 4, 5, 3, 4, 5, 3])
