@@ -45,10 +45,12 @@ package final class BlackBox: Sendable {
 
   /// Keeps a request that is unstarted or begins.
   ///
-  /// - Parameter isToldByApp: The app says when the response begins.
+  /// - Parameters:
+  ///   - isToldByApp: The app says when the response begins.
+  ///   - time: The begin on the wall clock; 0 if nobody has read that for it.
   package func keep(
     _ request: borrowing RequestDescription, isStarted: Bool, isToldByApp: Bool = false,
-    at begin: Instant = .now, _ time: Timestamp = .now
+    at begin: Instant = .now, _ time: Timestamp = Timestamp(nanosecondsSinceEpoch: 0)
   ) -> Slot {
     guard let index = slots.take() else {
       missed.wrappingAdd(1, ordering: .relaxed)
@@ -61,7 +63,7 @@ package final class BlackBox: Sendable {
   }
 
   /// Notes that an unstarted request begins, or keeps one that was given up before.
-  func begin(
+  package func begin(
     _ slot: inout Slot, _ request: borrowing RequestDescription, at begin: Instant, _ time: Timestamp
   ) {
     if slot.index >= 0 {

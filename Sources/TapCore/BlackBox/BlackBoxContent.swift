@@ -53,7 +53,8 @@ package struct BlackBoxContent: Sendable {
       guard request.isStarted, request.request.direction == .outbound else { return }
       if let trace = request.request.traceContext?.traceBits { made[trace] = request.begin }
     }
-    requests = isClosed ? [] : sorted.map { $0.snapshot(at: now, knownMethods, made: made) }
+    let lead = after.wallClockLead
+    requests = isClosed ? [] : sorted.map { $0.snapshot(at: now, knownMethods, made: made, lead: lead) }
   }
 
   /// Those that no process has told.
@@ -77,14 +78,17 @@ package struct PreviousEnd: Sendable {
 
 extension BlackBoxContent.Request {
   fileprivate func snapshot(
-    at now: Instant, _ knownMethods: KnownMethods, made: [TraceContext.TraceBits: Instant]
+    at now: Instant, _ knownMethods: KnownMethods, made: [TraceContext.TraceBits: Instant],
+    lead: Int64
   ) -> RequestSnapshot {
     var request = request
     request.knownMethods = knownMethods
     let latest = request.traceContext.flatMap { made[$0.traceBits] }
     let makesRequest = latest.map { $0 >= begin } ?? false
+    let isKnown = time.nanosecondsSinceEpoch != 0
+    let start = isKnown ? time : Timestamp(nanosecondsSinceEpoch: begin.nanoseconds &+ lead)
     return RequestSnapshot(
-      request, start: time, begin: begin,
+      request, start: start, begin: begin,
       RequestProgress(wait: wait(makesRequest: makesRequest), statusCode: statusCode), at: now)
   }
 

@@ -176,6 +176,21 @@ import TestSupport
   }
 
   @Test(.needs(.program))
+  func `without room for all of it there is none, and no signal ends the process`() async throws {
+    try ExitValues.give("BlackBoxFileTests.full", path)
+    await #expect(processExitsWith: .exitCode(7)) {
+      let path = try ExitValues.take("BlackBoxFileTests.full", String.self)
+      var limit = rlimit(rlim_cur: 1 << 20, rlim_max: 1 << 20)
+      setrlimit(__rlimit_resource_t(1), &limit)  // RLIMIT_FSIZE
+      let file = try BlackBoxFile(path: path)
+      do {
+        _ = try BlackBox(file, serviceName: "", writeURL: nil, report: { _ in })
+      } catch BlackBoxError.isFull { exit(7) }
+      exit(1)
+    }
+  }
+
+  @Test(.needs(.program))
   func `a forked child writes elsewhere, and keeps the file from nobody`() async throws {
     try ExitValues.give("BlackBoxFileTests", path)
     await #expect(processExitsWith: .exitCode(7)) {
