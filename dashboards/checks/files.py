@@ -6,6 +6,7 @@ import subprocess
 import yaml
 
 from stack.programs import DASHBOARDS
+from stack.prometheus import native_histograms
 
 from .panels import boards, panels
 
@@ -24,6 +25,7 @@ def check(stage):
     wrong += _run("promtool", "test", "rules", *tests)
     for name in ("prometheus.yml", "remote-write.yml", "federation.yml"):
         wrong += _run("promtool", "check", "config", PROMETHEUS / name)
+    wrong += _native_histograms()
     wrong += _run("amtool", "check-config", PROMETHEUS / "alertmanager.yml")
     # Debian's promtool does not know the Kubernetes discovery.
     annotated = DASHBOARDS / "prometheus/kubernetes/scrape-annotated.yml"
@@ -45,6 +47,21 @@ def check(stage):
 def _run(*arguments):
     done = subprocess.run([str(one) for one in arguments], capture_output=True, text=True)
     return [] if done.returncode == 0 else [f"{arguments[0]}: {done.stdout}{done.stderr}".strip()]
+
+
+def _native_histograms():
+    """Which server is told what, and that the setting stands where the documentation of Prometheus has it ("Configuration": `global`,
+    a boolean), once its mark is away. The promtool at hand may be older than the setting, and refuse it."""
+    told = {version: native_histograms(version) for version in ((2, 42), (3, 0), (3, 7), (3, 8), (3, 9), (3, 14), (4, 0))}
+    wrong = [f"Prometheus {version}: {features}, {setting}" for version, (features, setting) in told.items()
+             if (bool(features), bool(setting)) != (version < (3, 8), version >= (3, 8))]
+    setting = told[3, 9][1]
+    text = (PROMETHEUS / "prometheus.yml").read_text().replace(f"# {setting}", setting)
+    if yaml.safe_load(text)["global"].get("scrape_native_histograms") is not True:
+        wrong.append(f"prometheus.yml has no '{setting}' in its global")
+    if f"`{setting}`" not in (DASHBOARDS / "README.md").read_text():
+        wrong.append(f"README.md has no '{setting}'")
+    return wrong
 
 
 def _unreadable():

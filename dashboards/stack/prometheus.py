@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import subprocess
 import time
 import urllib.parse
 from pathlib import Path
@@ -10,12 +11,24 @@ from pathlib import Path
 from .programs import DASHBOARDS, Program, free_port, get, until
 
 
-def config(job, targets, seconds=1, is_native=False):
+def version():
+    """The version of the installed server: (2, 42)."""
+    text = subprocess.run(["prometheus", "--version"], capture_output=True, text=True, check=True)
+    return tuple(int(number) for number in re.search(r"version (\d+)\.(\d+)", text.stdout + text.stderr).groups())
+
+
+def native_histograms(version):
+    """What makes a server scrape native histograms: features of its command line, and a setting of its `global`. The setting came
+    with 3.8, and 3.9 ignores the feature, without an error (changelog of Prometheus)."""
+    return ([], "scrape_native_histograms: true") if version >= (3, 8) else (["native-histograms"], "")
+
+
+def config(job, targets, seconds=1, is_native=False, setting=""):
     """The text of a configuration with the committed rules. It scrapes one job, whose `targets` are as in
-    static_configs, and evaluates the rules, every so many seconds."""
+    static_configs, and evaluates the rules, every so many seconds. `setting` is one more of its `global`."""
     rules = [f"{DASHBOARDS}/prometheus/rules/{name}" for name in (["*.yml", "native/*.yml"] if is_native else ["*.yml"])]
     return f"""\
-global: {{scrape_interval: {seconds}s, evaluation_interval: {seconds}s}}
+global: {{scrape_interval: {seconds}s, evaluation_interval: {seconds}s{setting and f", {setting}"}}}
 rule_files: {json.dumps(rules)}
 scrape_configs:
   - job_name: {job}

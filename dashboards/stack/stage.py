@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from .programs import DASHBOARDS, Demo, Program, free_port, until
-from .prometheus import Prometheus
+from .prometheus import Prometheus, native_histograms, version
 from .receiver import Receiver
 from .victoria import VictoriaMetrics
 
@@ -76,7 +76,8 @@ class Stage:
         """Scrapes the demo and, from a file of targets, the healthy one, with native histograms alone. Tells the Alertmanager."""
         # An alert that no Alertmanager takes is told again a minute later.
         self.alertmanager.check()
-        return self.prometheus("prometheus.yml", self.ports["prometheus"], ("exemplar-storage", "native-histograms"))
+        features, _ = native_histograms(version())
+        return self.prometheus("prometheus.yml", self.ports["prometheus"], ("exemplar-storage", *features))
 
     @cached_property
     def classic(self):
@@ -101,6 +102,8 @@ class Stage:
         changes = [(rf"localhost:{port}\b", f"127.0.0.1:{free}") for port, free in ports.items()]
         changes += [(r"(scrape_interval|evaluation_interval): \w+", r"\1: 2s"), (r"group_wait: \w+", "group_wait: 0s"),
                     (r"(?m)^ *for: \w+\n", ""), (r"(rules/[\w*/]+\.yml|targets/\*\.json)", rf"{folder}/\1")]
+        if setting := native_histograms(version())[1]:
+            changes.append((f"# {setting}", setting))
         targets = {"shop.json": [self.healthy], "remote-write.yml": [self.demo, self.finished]}
         for path in [*CONFIGURATIONS.glob("*.yml"), *CONFIGURATIONS.glob("rules/**/*.yml"), *CONFIGURATIONS.glob("targets/*.json")]:
             addresses = [demo.address for demo in targets.get(path.name, [self.demo])]
