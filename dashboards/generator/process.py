@@ -40,6 +40,8 @@ def process():
                       (of("process_open_fds"), each), (of("process_max_fds"), f"{each} limit")),
                 graph("File descriptors in use", "Of those that may be open.", "percentunit",
                       (DESCRIPTORS_IN_USE, each), maximum=1, steps=thresholds("green", (0.8, "red"))),
+                graph("Threads", "Of the operating system. A pool that a blocking call fills grows here.", "short",
+                      (of("process_threads"), each)),
                 graph("Network", "Of the network namespace: in a container its own, else the machine's, loopback "
                       "included.", "Bps",
                       (counted("process_network_receive_bytes_total"), f"{each} received"),

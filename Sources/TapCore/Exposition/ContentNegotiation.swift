@@ -1,17 +1,33 @@
-extension ExpositionFormat {
+/// The format of an answer, and the escaping of names that the scraper negotiated with it.
+package struct NegotiatedFormat: Hashable, Sendable {
+  package private(set) var format = ExpositionFormat.text
+  /// One of ``escapings``; `nil` if the scraper asked for none.
+  private var escaping: String?
+
   /// The format for the value of an `Accept` header (RFC 9110, section 12.5.1): that with the greatest
   /// weight, of several the first. Text 0.0.4 if there is no header or it names none of the formats: that
   /// helps a scraper more than a 406.
   package init(accept: String?) {
-    self = .text
     var best = 0.0
     for item in AcceptedItem.list(accept) where item.weight > best {
       guard let type = Self.types.first(where: { item.names($0.type) }) else { continue }
-      (self, best) = (type.format, item.weight)
+      (format, best) = (type.format, item.weight)
+      escaping = item["escaping"].flatMap { Self.escapings[$0] }
     }
   }
 
-  private static let types = allCases.flatMap { format in
+  /// The value of the `Content-Type` header. It names the escaping that was asked for (Prometheus, "Scrape
+  /// protocol content negotiation", Content-Type Response).
+  package var contentType: String { format.contentType + (escaping.map { "; escaping=\($0)" } ?? "") }
+
+  /// The escaping that the names have, by that which is asked for (Prometheus, "UTF-8 metric and label name
+  /// escaping schemes"). All names here are of the legacy characters, which only `dots` would change: the
+  /// answer then says what they are.
+  private static let escapings = [
+    "allow-utf-8": "allow-utf-8", "underscores": "underscores", "values": "values", "dots": "underscores",
+  ]
+
+  private static let types = ExpositionFormat.allCases.flatMap { format in
     AcceptedItem.list(format.contentType).map { (format: format, type: $0) }
   }
 }
@@ -66,6 +82,8 @@ package struct AcceptedItem: Sendable {
       }
     }
   }
+
+  subscript(parameter: Substring) -> String? { parameters[parameter] }
 
   /// Whether it names a type. Parameters that the type does not have, such as the `escaping` of Prometheus 3,
   /// are ignored.

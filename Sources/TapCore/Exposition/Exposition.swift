@@ -8,17 +8,19 @@ public struct Exposition: Sendable {
   package let contentEncoding: String?
 
   /// The value of the `Content-Type` header.
-  public var contentType: String { format.contentType }
+  public let contentType: String
 
   /// - Parameters:
+  ///   - contentType: By default the format's own.
   ///   - names: The families or samples to write; `nil` writes all.
   ///   - isCompressed: Whether to compress with gzip, if the system has it. The uncompressed body is never in
   ///     memory as a whole.
   init(
-    of families: [GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil,
+    of families: [GatheredFamily], in format: ExpositionFormat, as contentType: String? = nil,
+    names: Set<String>? = nil,
     isCompressed: Bool = false
   ) {
-    self.format = format
+    (self.format, self.contentType) = (format, contentType ?? format.contentType)
     if isCompressed, let gzip = Gzip.system, var compressor = Gzip.Compressor(gzip) {
       Self.write(families, in: format, names, pieceLength: Self.pieceLength) { compressor.write($0) }
       if let compressed = compressor.finish() {

@@ -25,7 +25,7 @@ package final class ScrapeHandler: Sendable {
 
   /// What a scrape asks for. Scrapes of the same form get the same bytes.
   private struct Form: Hashable {
-    let format: ExpositionFormat
+    let format: NegotiatedFormat
     let prefersGzip: Bool
     let names: Set<String>?
   }
@@ -40,7 +40,7 @@ package final class ScrapeHandler: Sendable {
     accept: String?, acceptEncoding: String?, names: Set<String>? = nil, completion: @escaping Completion
   ) {
     let form = Form(
-      format: ExpositionFormat(accept: accept), prefersGzip: Gzip.isPreferred(by: acceptEncoding),
+      format: NegotiatedFormat(accept: accept), prefersGzip: Gzip.isPreferred(by: acceptEncoding),
       names: names)
     let isFirst = state.withLock { state in
       state.waiting.append((form, completion))
@@ -66,7 +66,8 @@ package final class ScrapeHandler: Sendable {
       // Form by form, so that one body is released before the next is made.
       for (form, scrapes) in Dictionary(grouping: waiting, by: \.form) {
         let answer = Exposition(
-          of: families, in: form.format, names: form.names, isCompressed: form.prefersGzip)
+          of: families, in: form.format.format, as: form.format.contentType, names: form.names,
+          isCompressed: form.prefersGzip)
         for scrape in scrapes { scrape.completion(answer) }
       }
     }

@@ -91,7 +91,8 @@ public final class Registry: Sendable {
   ///
   /// - Parameter accept: the value of the request's `Accept` header; without it, text 0.0.4.
   public func exposition(accept: String? = nil) -> Exposition {
-    exposition(in: ExpositionFormat(accept: accept))
+    let format = NegotiatedFormat(accept: accept)
+    return Exposition(of: gather(), in: format.format, as: format.contentType)
   }
 
   /// Writes metrics in one format.

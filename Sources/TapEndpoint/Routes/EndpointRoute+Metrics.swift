@@ -66,7 +66,8 @@ struct ScrapeMetrics: Sendable {
     inFlight.decrement()
     duration.record(time)
     let type = response?.headers["Content-Type"]
-    let format = ExpositionFormat.allCases.first { $0.contentType == type }
+    // Behind it may be the escaping.
+    let format = ExpositionFormat.allCases.first { type?.hasPrefix($0.contentType) == true }
     scrapes[Labels(code: isSent ? response?.status ?? 503 : 503, format: format)].increment()
   }
 

@@ -1,4 +1,4 @@
-import Testing
+import TestSupport
 
 @testable import TapCore
 
@@ -57,16 +57,40 @@ struct ContentNegotiationTests {
       ("text/html;a=\"\\\";, \", application/openmetrics-text", .openMetrics),
       (String(repeating: ",", count: 50) + "application/openmetrics-text", .openMetrics),
     ]
-    let formats = rows.map { ExpositionFormat(accept: $0.accept) }
+    let formats = rows.map { NegotiatedFormat(accept: $0.accept).format }
     #expect(formats == rows.map(\.format))
+  }
+
+  /// Prometheus, "Scrape protocol content negotiation" and "UTF-8 metric and label name escaping schemes".
+  @Test func `the content type names the escaping that was asked for with the format`() {
+    let (metrics, text) = (ExpositionFormat.openMetrics.contentType, ExpositionFormat.text.contentType)
+    let protobuf = ExpositionFormat.protobuf.contentType
+    let type = "application/openmetrics-text;version=1.0.0"
+    let rows: [(accept: String?, contentType: String)] = [
+      (nil, text), (Self.plain, metrics), (Self.native, protobuf),
+      (Self.escaping, "\(metrics); escaping=allow-utf-8"),
+      ("\(protobuf);escaping=underscores", "\(protobuf); escaping=underscores"),
+      ("text/plain;version=0.0.4;escaping=values", "\(text); escaping=values"),
+      ("\(type);Escaping=\"Allow-UTF-8\"", "\(metrics); escaping=allow-utf-8"),
+      // Names with underscores are not escaped by `dots`.
+      ("\(type);escaping=dots", "\(metrics); escaping=underscores"),
+      // Neither what is no scheme, nor that of another item.
+      ("\(type);escaping=\"a\r\nb: c\"", metrics), ("\(type);escaping=", metrics),
+      ("\(type);escaping", metrics),
+      ("\(type);escaping=dots;q=0.1, text/plain", text), ("text/html;escaping=dots, \(type)", metrics),
+    ]
+    expectEqual(rows.map { NegotiatedFormat(accept: $0.accept).contentType }, rows.map(\.contentType))
   }
 
   @Test func `reads 64 items, and 63 parameters of each`() {
     let type = "application/openmetrics-text"
     let counts = [63, 64, 8_000]
-    let items = counts.map { ExpositionFormat(accept: String(repeating: "a,", count: $0) + type) }
-    let parameters = counts.map { ExpositionFormat(accept: type + String(repeating: ";a", count: $0)) }
-    #expect([items, parameters] == [[.openMetrics, .text, .text], [.openMetrics, .text, .text]])
+    let items = counts.map { NegotiatedFormat(accept: String(repeating: "a,", count: $0) + type) }
+    let parameters = counts.map { NegotiatedFormat(accept: type + String(repeating: ";a", count: $0)) }
+    #expect(
+      [items.map(\.format), parameters.map(\.format)] == [
+        [.openMetrics, .text, .text], [.openMetrics, .text, .text],
+      ])
   }
 
   @Test func `chooses the coding`() {

@@ -14,7 +14,7 @@ struct ProcessMetricsTests {
       "42 (a) b (c)) S 1 42 42 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 4 0 12345 1000000 256 18446744073709551615"
     let status = try #require(ProcessStatus(text))
     let numbers = [status.userTicks + status.systemTicks, status.startTicks, status.virtualBytes]
-    #expect(numbers + [status.residentPages] == [300, 12_345, 1_000_000, 256])
+    #expect(numbers + [status.residentPages, status.threads] == [300, 12_345, 1_000_000, 256, 4])
     // What comes behind them may be missing.
     #expect(ProcessStatus("42 (a) S" + String(repeating: " 7", count: 21))?.residentPages == 7)
     let torn = [
@@ -41,7 +41,7 @@ struct ProcessMetricsTests {
 
   #if os(Linux)
     /// With the units and help texts of other clients.
-    @Test func `gives all nine`() {
+    @Test func `gives all ten`() {
       let families = ProcessMetrics().collect().map {
         "\($0.name) \($0.kind) \($0.unit ?? "-") \($0.help)"
       }
@@ -54,6 +54,7 @@ struct ProcessMetricsTests {
           "process_virtual_memory_bytes gauge bytes Virtual memory size in bytes.",
           "process_virtual_memory_max_bytes gauge bytes Maximum amount of virtual memory available in bytes.",
           "process_start_time_seconds gauge seconds Start time of the process since unix epoch in seconds.",
+          "process_threads gauge - Number of OS threads in the process.",
           "process_network_receive_bytes_total counter bytes "
             + "Number of bytes received by the process over the network.",
           "process_network_transmit_bytes_total counter bytes "
@@ -94,11 +95,11 @@ struct ProcessMetricsTests {
       let before = values
       let youngest = age(before)
       let output = try await Tool("ps").run(
-        ["-o", "rss=,vsz=,etimes=,cputimes=", "-p", "\(ProcessInfo.processInfo.processIdentifier)"]
+        ["-o", "rss=,vsz=,etimes=,cputimes=,nlwp=", "-p", "\(ProcessInfo.processInfo.processIdentifier)"]
       ).output
       let after = values
       let printed = output.split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
-      try #require(printed.count == 4)
+      try #require(printed.count == 5)
       func value(_ name: String, in values: [String: Double]) throws -> Double {
         try #require(values["process_" + name])
       }
@@ -111,6 +112,7 @@ struct ProcessMetricsTests {
       #expect((youngest - 3...age(after) + 3).contains(printed[2]))
       #expect(printed[3] + 1 >= (try value("cpu_seconds_total", in: before)).rounded(.down))
       #expect(printed[3] <= (try value("cpu_seconds_total", in: after)) + 1)
+      #expect(abs(printed[4] - (try value("threads", in: before))) < 64)
     }
 
     /// In a process of its own, where hardly anything else opens files.

@@ -24,7 +24,9 @@ import TestSupport
   /// Several fields of a name are one list (RFC 9110, section 5.3).
   @Test(arguments: [
     ("", ExpositionFormat.text, ""),
-    ("Accept: text/plain;q=0.1\r\nAccept: application/openmetrics-text\r\n", .openMetrics, ""),
+    (
+      "Accept: text/plain;q=0.1\r\nAccept: application/openmetrics-text;escaping=values\r\n", .openMetrics, ""
+    ),
     ("Accept-Encoding: identity;q=0.5\r\nAccept-Encoding: gzip\r\n", .text, "gzip"),
   ])
   func `serves metrics as the scraper asks for them`(
@@ -36,7 +38,9 @@ import TestSupport
       let head = answer.split(separator: "\r\n").prefix { !$0.hasPrefix("Content-Length: ") }
       let lines = head.filter { !$0.hasPrefix("Date: ") }.map { String($0) }
       let expected = [
-        "HTTP/1.1 200 OK", "Content-Type: \(format.contentType)", "Cache-Control: no-store",
+        "HTTP/1.1 200 OK",
+        "Content-Type: \(format.contentType)\(format == .openMetrics ? "; escaping=values" : "")",
+        "Cache-Control: no-store",
         "X-Content-Type-Options: nosniff", "Vary: Accept, Accept-Encoding",
       ]
       #expect(lines == expected + (coding.isEmpty ? [] : ["Content-Encoding: \(coding)"]))
