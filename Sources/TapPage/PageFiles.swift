@@ -1270,7 +1270,7 @@ function troubleOf(one) {
   if (kindOf(one) === "waits") return one.isActive ? one.why || "" : "It had not ended when this line was written.";
   const what = failure && (failure === code ? `${who} answered ${failureText(code)}.`
     : `It failed: ${failureText(failure)}${code && `, after the head of a ${code}`}.`);
-  return [what || of("outcome") === "cancelled" && "It was cancelled, which is no error.", of("error.message")]
+  return [what || of("outcome") === "cancelled" && "It was cancelled, which is no error.", of("exception.message")]
     .filter(Boolean).join(" ");
 }
 

@@ -8,7 +8,7 @@ ORDER = [
     "url.path", "url.scheme", "http.route", "client.address", "url.template", "server.address", "server.port", "http.response.status_code", "error.type", "duration_s",
     "time_to_first_byte_s", "upstream_s", "own_s", "upstream_requests", "queue_s", "resolve_s", "connect_s", "tls_s", "upload_s", "processing_s", "response_s", "transfer_s", "local_s", "cut_off_phase", "waiting_for", "idle_s",
     "network.protocol.version", "network.peer.address", "connection.reused", "network.resent_after_s", "network.round_trip_s", "network.retransmits", "http.request.body.size", "http.response.body.size", "http.request.resend_count",
-    "from_cache", "outcome", "trace_id", "span_id", "error.message",
+    "from_cache", "outcome", "trace_id", "span_id", "exception.type", "exception.message",
 ]
 # General category Cc, and the two separators that end a line for some readers.
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")

@@ -18,7 +18,7 @@ extension RequestObservation {
     (whole.request.method, whole.request.urlTemplate) = ("BREW", "/users/{id}")
     (whole.request.scheme, whole.request.clientAddress) = ("https", "203.0.113.7")
     (whole.end, whole.errorMessage, whole.timeToFirstByte) = (end, "text", .seconds(1))
-    whole.headStatusCode = end.statusCode
+    (whole.headStatusCode, whole.exceptionType) = (end.statusCode, "Shop.Mishap")
     for phase in RequestTimings.Phase.allCases { whole.timings[phase] = .seconds(1) }
     whole.cutOffPhase = .processing
     (whole.protocolVersion, whole.peerAddress) = (.http11, "203.0.113.8")

@@ -47,7 +47,8 @@ struct RequestLineEncoder: Sendable {
       line.trace(observation.request.traceContext)
     }
     // A part of its own: what may be left out of a long line.
-    text("error.message", observation.errorMessage, to: &line)
+    text("exception.type", observation.exceptionType, to: &line)
+    text("exception.message", observation.errorMessage, to: &line)
     headers(observation.request.headers, requestHeaders, to: &line)
     headers(observation.responseHeaders, responseHeaders, to: &line)
     fields.write(redactor.shown(observation.request.fields), to: &line)

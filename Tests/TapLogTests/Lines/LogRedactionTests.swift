@@ -81,6 +81,7 @@ import TestSupport
     observation.request.headers = ["A": "s3cret"]
     observation.peerAddress = "s3cret"
     observation.errorMessage = "Could not resolve host: s3cret"
+    observation.exceptionType = "S3cret.Mishap"
     let asked = Mutex<[String]>([])
     var redaction = LogRedaction()
     redaction.allowedRequestHeaders = ["a"]
@@ -95,7 +96,8 @@ import TestSupport
       ? ["url.full", "url.template", "server.address"] : ["url.path", "http.route", "client.address"]
     let keys =
       own + [
-        "http.request.method_original", "network.peer.address", "error.message", "http.request.header.a",
+        "http.request.method_original", "network.peer.address", "exception.message", "exception.type",
+        "http.request.header.a",
         "http.response.header.server", "note",
       ]
     #expect(asked.withLock { $0.sorted() } == keys.sorted())

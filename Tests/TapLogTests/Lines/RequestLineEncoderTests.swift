@@ -52,7 +52,7 @@ import TestSupport
       "network.retransmits":2,"http.request.body.size":0,"http.response.body.size":512,\#
       "http.request.resend_count":3,"from_cache":true,"outcome":"error",\#
       "trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331",\#
-      "error.message":"text","http.request.header.accept":["a"],"http.response.header.server":["b"],\#
+      "exception.type":"Shop.Mishap","exception.message":"text","http.request.header.accept":["a"],"http.response.header.server":["b"],\#
       "service.name":"shop"}
       {"timestamp":"2026-11-21T09:30:00.123456Z","severity":"INFO","event":"http.client.request",\#
       "client.name":"payments","http.request.method":"GET",\#
@@ -242,7 +242,7 @@ import TestSupport
     var one = RequestObservation.whole(.outbound, .failure(.timeout, statusCode: nil))
     (one.request.client, one.request.method, one.request.url) = (long, long, "https://a/" + long)
     (one.request.urlTemplate, one.request.serverAddress) = (long, long)
-    (one.peerAddress, one.errorMessage) = (long, long)
+    (one.peerAddress, one.errorMessage, one.exceptionType) = (long, long, long)
     (one.request.headers, one.responseHeaders) = (["accept": long], ["server": long])
     one.request.fields = ["note": .string(long)]
     let object = try jsonObject(
@@ -257,7 +257,8 @@ import TestSupport
     }
     let expected = [
       "client.name": 256, "http.request.method_original": 64, "url.full": 2_048, "url.template": 256,
-      "server.address": 256, "network.peer.address": 256, "error.message": 256,
+      "server.address": 256, "network.peer.address": 256, "exception.message": 256,
+      "exception.type": 256,
       "http.request.header.accept": 1_024, "http.response.header.server": 1_024, "note": 1_024,
       "zone": 1_024,
     ]
