@@ -51,6 +51,8 @@ struct Exemplar: Sendable, Equatable {
 
 /// Which requests add an exemplar to their histograms: a value with the ids of its trace.
 public enum ExemplarPolicy: Sendable, Hashable {
+  /// No request.
+  case none
   /// Requests with a sampled trace, which a tracing system may have recorded.
   case sampled
   /// Every request with a trace. One that is not sampled is in no tracing system; its ids lead to the

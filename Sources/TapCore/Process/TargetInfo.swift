@@ -10,7 +10,7 @@ public struct TargetInfo: Collector {
   /// between them, values percent-encoded (OpenTelemetry resource SDK). White space around names and values
   /// is ignored, and so is anything that is no pair. The service's name takes precedence over the attribute
   /// `service.name`.
-  public init(serviceName: String?, resourceAttributes: String?) {
+  public init(serviceName: String?, resourceAttributes: String? = nil) {
     var values: [String: String] = [:]
     if let serviceName, !serviceName.isEmpty { values["service_name"] = serviceName }
     for pair in (resourceAttributes ?? "").split(separator: ",") {
@@ -24,6 +24,17 @@ public struct TargetInfo: Collector {
       values[name] = String(decoding: PercentEncoding.decoded(sides[1]), as: UTF8.self)
     }
     labels = Labels(values)
+  }
+
+  private init(labels: Labels) { self.labels = labels }
+
+  /// The same resource under another name; without one if it is `nil` or empty.
+  package func with(serviceName: String?) -> TargetInfo {
+    var pairs = labels.pairs.filter { $0.name != "service_name" }.map { ($0.name, $0.value) }
+    if let serviceName, !serviceName.isEmpty {
+      pairs = pairs.prefix(Self.maximumAttributeCount - 1) + [("service_name", serviceName)]
+    }
+    return TargetInfo(labels: Labels(pairs))
   }
 
   package subscript(label: String) -> String? { labels.pairs.first { $0.name == label }?.value }

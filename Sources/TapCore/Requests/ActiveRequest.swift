@@ -40,8 +40,11 @@ public final class ActiveRequest: Sendable {
   /// - Parameters:
   ///   - statusCode: The status code of the response. Interim responses (RFC 9110, section 15.2) are none.
   ///   - route: The template that the framework matched, if it is known by now.
-  public func responseBegan(statusCode: Int, route: String? = nil) {
-    record?.noteResponse(statusCode: statusCode, route: route)
+  ///   - protocolVersion: The HTTP version of the connection, if it is known.
+  public func responseBegan(
+    statusCode: Int, route: String? = nil, protocolVersion: NetworkProtocolVersion? = nil
+  ) {
+    record?.noteResponse(statusCode: statusCode, route: route, protocolVersion)
   }
 
   /// Ends the request when its response has been sent or received in full, whether the status code is a
@@ -103,7 +106,7 @@ public final class ActiveRequest: Sendable {
       if error is CancellationError || Task.isCancelled {
         cancel()
       } else {
-        fail(message: "\(type(of: error))")
+        end(.failure(.other, statusCode: nil), exceptionType: String(reflecting: type(of: error)))
       }
       throw error
     }
@@ -111,13 +114,15 @@ public final class ActiveRequest: Sendable {
 
   private func end(
     _ end: RequestEnd, _ route: String? = nil, _ requestBodySize: Int? = nil, _ responseBodySize: Int? = nil,
-    _ responseHeaders: (String) -> String? = { _ in nil }, message: String? = nil
+    _ responseHeaders: (String) -> String? = { _ in nil }, message: String? = nil,
+    exceptionType: String? = nil
   ) {
     guard let record else { return }
     // The app's code, which runs under no lock.
     let headers = record.recorder.headers.response.values(responseHeaders)
     record.end(end) { observation in
       if let message { observation.errorMessage = message }
+      observation.exceptionType = exceptionType
       if let route { observation.request.urlTemplate = route }
       observation.requestBodySize = requestBodySize.map(Int64.init)
       observation.responseBodySize = responseBodySize.map(Int64.init)

@@ -34,7 +34,7 @@ public struct OutboundRequests: Sendable {
       RequestDescription(
         direction: .outbound, client: client, method: method, url: url, serverAddress: server?.host,
         serverPort: server?.port,
-        urlTemplate: urlTemplate ?? recorder.outboundTemplates?.template(forURL: url), traceContext: trace,
+        urlTemplate: urlTemplate ?? recorder.outboundTemplate(of: url, to: server), traceContext: trace,
         fields: fields, headers: recorder.headers.request.values(headers), knownMethods: recorder.knownMethods
       ),
       trace: trace, filter: recorder.outboundFilter, recorder: recorder)

@@ -3,7 +3,7 @@
 struct RequestColumns {
   /// What each client has begun and ended.
   let clients: [RequestColumn]
-  /// Of the requests for one target: the method and the server.
+  /// Of the requests for one target: the method, the server and the template.
   let targets: [RequestColumn]
   /// Of ended requests, by their outcome.
   let ends: [RequestColumn]

@@ -27,7 +27,7 @@ public struct RequestConfiguration: Sendable {
   /// The clients, the path templates and the routes whose requests may take any time, such as long polls and
   /// event streams: they are not reported as waiting. None by default. A route counts from when it is known:
   /// ``InboundRequests/begin(method:path:scheme:route:traceparent:clientAddress:fields:headers:)`` or
-  /// ``ActiveRequest/responseBegan(statusCode:route:)``.
+  /// ``ActiveRequest/responseBegan(statusCode:route:protocolVersion:)``.
   public var waitingExemptions: Set<String> = []
   /// The limit and the expiry of the series of each metric.
   public var series = SeriesConfiguration()

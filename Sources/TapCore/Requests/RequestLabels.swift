@@ -36,11 +36,15 @@ enum RequestLabels {
     let method: String
     /// Of the known ones, of inbound requests only.
     let scheme: String?
+    /// Of outbound requests only, if it is known at the begin.
+    let template: String?
 
     init(_ request: borrowing RequestDescription) {
       server = Server(request)
       method = request.methodLabel
-      scheme = request.direction == .inbound ? request.knownScheme : nil
+      let isInbound = request.direction == .inbound
+      scheme = isInbound ? request.knownScheme : nil
+      template = isInbound ? nil : request.urlTemplate?.asLabel
     }
 
     /// Hashes only what differs most: each further text takes as long as recording a value.
@@ -48,11 +52,15 @@ enum RequestLabels {
       hasher.combine(server.address)
       hasher.combine(server.port)
       hasher.combine(server.client.client)
+      if let template { hasher.combine(template) }
     }
 
-    var pairs: [(String, String)] {
+    /// The template at the end may be another.
+    fileprivate var pairsWithoutTemplate: [(String, String)] {
       server.pairs + [("http_request_method", method), ("url_scheme", scheme ?? "")]
     }
+
+    var pairs: [(String, String)] { pairsWithoutTemplate + [("url_template", template ?? "")] }
   }
 
   /// What is known at the end beside the target.
@@ -97,7 +105,7 @@ enum RequestLabels {
     let target: Target
     let outcome: Outcome
 
-    var pairs: [(String, String)] { target.pairs + outcome.pairs(direction) }
+    var pairs: [(String, String)] { target.pairsWithoutTemplate + outcome.pairs(direction) }
   }
 
   struct Phase: RequestLabelSet {

@@ -47,7 +47,7 @@ package final class RequestRecord: Sendable {
   }
 
   let recorder: RequestRecorder
-  /// The app calls ``ActiveRequest/responseBegan(statusCode:route:)`` when the response begins.
+  /// The app calls ``ActiveRequest/responseBegan(statusCode:route:protocolVersion:)`` when the response begins.
   private let isToldByApp: Bool
   /// The calls of this request, if the app serves it, or of the served request within which the app makes it.
   private let served: ServedCalls?
@@ -154,11 +154,12 @@ package final class RequestRecord: Sendable {
   }
 
   /// Notes that the head of the response was received or sent.
-  func noteResponse(statusCode: Int, route: String?) {
+  func noteResponse(statusCode: Int, route: String?, _ protocolVersion: NetworkProtocolVersion?) {
     state.withLock { state in
       guard case .active(let start, _) = state.stage else { return }
       state.stage = .active(start: start, statusCode: statusCode)
       if let route { contents.observation.request.urlTemplate = route }
+      if let protocolVersion { contents.observation.protocolVersion = protocolVersion }
       recorder.blackBox?.note(statusCode: statusCode, template: route, in: state.slot)
     }
   }

@@ -19,7 +19,8 @@ public final class RequestRecorder: Sendable {
   package let outboundFilter: (@Sendable (RequestDescription) -> Bool)?
   let inboundFilter: (@Sendable (RequestDescription) -> Bool)?
   /// `nil` where there are none: then no URL is read.
-  package let outboundTemplates: PathTemplates?
+  private let outboundTemplates: PathTemplates?
+  private let learnedPaths: LearnedPaths?
   let inboundTemplates: PathTemplates?
   let headers: HeaderNames
   package let knownMethods: KnownMethods
@@ -59,7 +60,7 @@ public final class RequestRecorder: Sendable {
     exemplars: ExemplarPolicy = .sampled, headers: HeaderNames = HeaderNames(),
     knownMethods: KnownMethods = .standard, consumers: [any RequestConsumer],
     observers: [any RequestObserver] = [], tracer: (any RequestTracer)? = nil, traceSamplingRate: Double = 0,
-    keepsHistory: Bool = false, blackBox: BlackBox? = nil
+    learnsPaths: Bool = false, keepsHistory: Bool = false, blackBox: BlackBox? = nil
   ) throws(RegistryError) {
     self.blackBox = blackBox
     (outboundFilter, inboundFilter) = (outbound.filter, inbound.filter)
@@ -67,6 +68,7 @@ public final class RequestRecorder: Sendable {
     (self.tracer, self.traceSamplingRate) = (tracer, traceSamplingRate)
     outboundTemplates = outbound.pathTemplates.isEmpty ? nil : outbound.pathTemplates
     inboundTemplates = inbound.pathTemplates.isEmpty ? nil : inbound.pathTemplates
+    learnedPaths = learnsPaths ? LearnedPaths() : nil
     let start = keepsHistory ? Instant.now : nil
     outboundMetrics = try RequestMetrics(.outbound, outbound, exemplars: exemplars, historyStart: start)
     inboundMetrics = try RequestMetrics(.inbound, inbound, exemplars: exemplars, historyStart: start)
@@ -160,6 +162,13 @@ public final class RequestRecorder: Sendable {
 
   /// Records requests that the app serves.
   public var inbound: InboundRequests { InboundRequests(recorder: self) }
+
+  /// The template of a request that the app makes without one of its own: of the app's, else a learned one.
+  package func outboundTemplate(of url: String, to server: URLAuthority?) -> String? {
+    if let template = outboundTemplates?.template(forURL: url) { return template }
+    guard let learnedPaths, let server else { return nil }
+    return learnedPaths.template(forURL: url, of: server)
+  }
 
   func add(_ request: RequestRecord) {
     guard queue.add({ $0.append(request, limit: Self.limit, many: Self.many) }) == .full else { return }

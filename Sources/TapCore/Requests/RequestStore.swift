@@ -210,8 +210,8 @@ package struct RequestSeries: Sendable {
 extension ExemplarPolicy {
   /// The trace that an exemplar refers to.
   fileprivate func trace(of request: RequestDescription) -> TraceContext? {
-    guard let trace = request.traceContext, self == .all || trace.isSampled else { return nil }
-    return trace
+    guard self != .none, let trace = request.traceContext else { return nil }
+    return self == .all || trace.isSampled ? trace : nil
   }
 }
 

@@ -5,6 +5,8 @@ extension UInt8 {
     let letter = asciiLowercased &- UInt8(ascii: "a")
     return letter < 6 ? letter + 10 : nil
   }
+
+  var isHexadecimal: Bool { isASCIIDigit || asciiLowercased &- UInt8(ascii: "a") < 6 }
 }
 
 /// Numbers as the lowercase hexadecimal digits of W3C Trace Context, section 3.2.

@@ -154,14 +154,14 @@ final class TapContext: Sendable {
     _ asked: TaskRequest, for client: Client, trace: TraceContext?, hasHeaders: Bool
   ) -> RequestDescription {
     let (context, text) = (asked.request.tapContext, asked.text)
-    let templates = client.tap.recorder.outboundTemplates
+    let recorder = client.tap.recorder
     var description = RequestDescription(
       client: client.name, method: text.method, url: text.url, serverAddress: text.server?.host,
       serverPort: text.server?.port,
-      urlTemplate: context?.urlTemplate ?? templates?.template(forURL: text.url),
+      urlTemplate: context?.urlTemplate ?? recorder.outboundTemplate(of: text.url, to: text.server),
       traceContext: trace, fields: context?.fields ?? [:],
       headers: hasHeaders ? asked.request.allHTTPHeaderFields ?? [:] : [:])
-    description.knownMethods = client.tap.recorder.knownMethods
+    description.knownMethods = recorder.knownMethods
     return description
   }
 

@@ -84,6 +84,7 @@ struct EmittedMetrics {
       recorder.outbound.begin(client: "stock", method: "GET", url: "/", trace: served.trace.child())
         .end(statusCode: 200)
       let route = method == "GET" ? "/orders" : "/orders/\(method)"
+      served.responseBegan(statusCode: 503, protocolVersion: .http11)
       served.end(statusCode: 503, route: route, requestBodySize: 10, responseBodySize: 20)
     }
     recorder.inbound.begin(method: "GET", path: "/orders").cancel()

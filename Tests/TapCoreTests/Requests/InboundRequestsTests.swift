@@ -112,6 +112,20 @@ import TestSupport
     #expect(observer.ended.map(\.request.method) == rows.map(\.0))
   }
 
+  @Test func `have the protocol's version, if the middleware knows it`() throws {
+    let requests = try make()
+    for version in [nil, NetworkProtocolVersion.http10, .http2] {
+      let request = requests.begin(method: "GET", path: "/", scheme: "http")
+      request.responseBegan(statusCode: 200, protocolVersion: version)
+      request.responseBegan(statusCode: 204)
+      request.end(statusCode: 204)
+    }
+    let versions = registry.text.matches(
+      of: /http_server_request_duration_seconds_count\{[^}]*network_protocol_version="([^"]*)"/)
+    expectEqual(versions.map { String($0.1) }, ["1.0", "2"])
+    expectEqual(observer.ended.map(\.protocolVersion), [nil, .http10, .http2])
+  }
+
   @Test func `may outlive everything else that knows their recorder`() async throws {
     let request = try make().begin(method: "GET", path: "/")
     request.end(statusCode: 200)

@@ -26,7 +26,8 @@ struct RequestMetricsTests {
     }
     metrics.record(whole.request, whole.end) { $0 = whole }
     let server = #"server_address="api.example.com",server_port="443""#
-    let target = #"client="payments",http_request_method="_OTHER","# + server
+    let target =
+      #"client="payments",http_request_method="_OTHER","# + server + #",url_template="/users/{id}""#
     let ended =
       #"cache="hit",client="payments",error_type="503",http_request_method="_OTHER","#
       + #"http_response_status_code="503",network_protocol_version="1.1","# + server

@@ -106,6 +106,30 @@ struct RequestSeriesTests {
     #expect(samples(of: "session_tap_ended_requests_total", after: 20)["d"] == 1)
   }
 
+  /// OpenTelemetry, `http.client.active_requests`: `url.template` if available.
+  @Test func `the gauge has the template of the begin, and the end counts there with another`() throws {
+    let recorder = try RequestRecorder(registry: registry, consumers: [])
+    func gauges() -> [String: Double] {
+      registry.text.split(separator: "\n").map(String.init).values.filter {
+        $0.key.hasPrefix("http_client_active_requests{")
+      }
+    }
+    func name(_ template: String) -> String {
+      #"http_client_active_requests{client="c",http_request_method="GET",server_address="a",server_port="80""#
+        + template + "}"
+    }
+    let requests = [nil, "/users/{id}", "/users/{id}", "/orders"].map {
+      recorder.outbound.begin(client: "c", method: "GET", url: "http://a/x", urlTemplate: $0)
+    }
+    let (users, orders) = (name(#",url_template="/users/{id}""#), name(#",url_template="/orders""#))
+    expectEqual(gauges(), [name(""): 1, users: 2, orders: 1])
+    for request in requests { request.end(statusCode: 200, route: "/late") }
+    expectEqual(gauges(), [name(""): 0, users: 0, orders: 0])
+    let late = registry.value(
+      of: "http_client_request_duration_seconds_count", labels: ["url_template": "/late"])
+    #expect(late == 4)
+  }
+
   @Test func `each phase has a series of its own, however often it is found`() throws {
     let metrics = try driver()
     let all = RequestTimings.Phase.allCases
