@@ -58,6 +58,19 @@ struct EnvironmentVariable: Sendable {
     }
   }
 
+  /// A variable that sets the rate of traces which are sampled, by itself or as the argument of the sampler.
+  private init(
+    ofSampling name: String, otherwise problem: String,
+    rate: @escaping @Sendable (String, inout Tap.Configuration) -> Double?
+  ) {
+    (self.name, part, self.problem) = (name, .tap, problem)
+    take = { text, configuration in
+      guard let rate = rate(text, &configuration) else { return nil }
+      (configuration.traceSamplingRate, configuration.environmentSamplingRate) = (rate, rate)
+      return { $0.traceSamplingRate == $0.environmentSamplingRate }
+    }
+  }
+
   static let prefix = "SESSION_TAP_"
   static let log = "SESSION_TAP_LOG"
   static let serviceName = "OTEL_SERVICE_NAME"
@@ -94,6 +107,32 @@ struct EnvironmentVariable: Sendable {
         .filter { !$0.isEmpty }
       return methods.isEmpty ? nil : methods
     },
+    // A boolean is "true" in any case, and nothing else is (OpenTelemetry, "Environment Variable
+    // Specification", "Boolean"); an enum is what it is in any case ("Enum").
+    EnvironmentVariable("OTEL_SDK_DISABLED", \.isDisabled, otherwise: "neither true nor false") {
+      ["true": true, "false": false][$0.lowercased()]
+    },
+    // The tap keeps the flag of an incoming trace, so that it has the samplers that do.
+    EnvironmentVariable(
+      ofSampling: "OTEL_TRACES_SAMPLER",
+      otherwise: "which is not parentbased_always_on, parentbased_always_off or parentbased_traceidratio"
+    ) { text, configuration in
+      let samplers = [
+        "parentbased_always_on": 1.0, "parentbased_always_off": 0, traceIDRatio: 1,
+      ]
+      configuration.samplesByRatio = text.lowercased() == traceIDRatio
+      return samplers[text.lowercased()]
+    },
+    EnvironmentVariable(
+      ofSampling: "OTEL_TRACES_SAMPLER_ARG",
+      otherwise: "not a share from 0 to 1 for OTEL_TRACES_SAMPLER=\(traceIDRatio)"
+    ) { text, configuration in
+      configuration.samplesByRatio ? Double(text).flatMap { (0...1).contains($0) ? $0 : nil } : nil
+    },
+    EnvironmentVariable(
+      "OTEL_METRICS_EXEMPLAR_FILTER", \.exemplars,
+      otherwise: "which is not trace_based, always_on or always_off"
+    ) { ["trace_based": .sampled, "always_on": .all, "always_off": ExemplarPolicy.none][$0.lowercased()] },
     flag("SESSION_TAP_ALLOW_NETWORK", .endpoint, \.access.allowsAnyoneFromNetwork),
     file("SESSION_TAP_BEARER_TOKEN_FILE", \.access.bearerTokenFile),
     file("SESSION_TAP_BASIC_PASSWORD_FILE", \.access.basicPasswordFile),
@@ -107,7 +146,18 @@ struct EnvironmentVariable: Sendable {
     ) { Int($0).flatMap { $0 < 0 ? nil : $0 } },
     flag("SESSION_TAP_SERVE_LOG", .endpoint, \.servesLog),
     EnvironmentVariable("SESSION_TAP_BLACK_BOX", \.blackBox) { $0 },
+    EnvironmentVariable(
+      "SESSION_TAP_WAITING_LIMIT", \.waitingLimits,
+      otherwise: "neither 'off' nor a number of seconds from 0.001 to 1000000000"
+    ) { text in
+      if text == "off" { return [nil, nil] }
+      guard let seconds = Double(text), (0.001...1e9).contains(seconds) else { return nil }
+      return [.seconds(seconds), .seconds(seconds)]
+    },
+    flag("SESSION_TAP_LEARN_PATHS", .tap, \.learnsPaths),
   ]
+
+  private static let traceIDRatio = "parentbased_traceidratio"
 
   private static func host(_ name: String) -> EnvironmentVariable {
     EnvironmentVariable(
@@ -145,15 +195,19 @@ struct EnvironmentVariable: Sendable {
 extension Tap.Configuration {
   fileprivate var host: String {
     get { endpoint?.address.host ?? "" }
-    set { set(host: newValue, port: port) }
+    set { endpoint?.address = .tcp(host: newValue, port: port) }
+  }
+
+  /// Of the requests that the app makes, and of those that it serves.
+  fileprivate var waitingLimits: [Duration?] {
+    get { [outbound.waitingLimit, inbound.waitingLimit] }
+    set { (outbound.waitingLimit, inbound.waitingLimit) = (newValue[0], newValue[1]) }
   }
 
   fileprivate var port: Int {
-    get { endpoint?.address.port ?? -1 }
-    set { set(host: host, port: newValue) }
+    get { endpoint?.port ?? -1 }
+    set { endpoint?.port = newValue }
   }
-
-  private mutating func set(host: String, port: Int) { endpoint?.address = .tcp(host: host, port: port) }
 
   fileprivate var access: Endpoint.Configuration.Access {
     get { endpoint?.access ?? .init() }

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 public import TapCore
 public import TapEndpoint
 public import TapLog
@@ -15,6 +15,11 @@ extension Tap {
     public var outbound = RequestConfiguration()
     /// How those that it serves are recorded (``Tap/inbound``). Their metrics appear with the first.
     public var inbound = RequestConfiguration()
+    /// Whether the path of a request that the app makes leads to a template where the app gives none: ids become
+    /// `{id}` by their form, such as numbers and UUIDs, and words stay. At most 50 templates for each server;
+    /// the label of further ones is `_OTHER`. `false` by default. Not for served requests, whose paths are
+    /// their callers': their template is the framework's route.
+    public var learnsPaths = false
     package var knownMethods = KnownMethods.standard.names
     /// Which requests leave exemplars in their histograms: by default those of a sampled trace.
     public var exemplars = ExemplarPolicy.sampled
@@ -23,6 +28,11 @@ extension Tap {
     /// The service and its attributes: `target_info`, and `service.name` and `service.version` in the log,
     /// unless ``logging`` has these fields. By default the environment's.
     public var target = TargetInfo(serviceName: nil, resourceAttributes: nil)
+    /// The name in ``target``: `service.name` of the log. By default that of `OTEL_SERVICE_NAME`.
+    public var serviceName: String? {
+      get { target["service_name"] }
+      set { target = target.with(serviceName: newValue) }
+    }
     /// Where the lines go: each request's, and the app's own. `nil` writes none. A list has several places:
     /// `[.file("requests.jsonl"), .standardError]`.
     public var log: RequestLog.Destination? { didSet { isLogOfCode = true } }
@@ -64,6 +74,11 @@ extension Tap {
     package var addressRetryInterval = Duration.seconds(1)
     /// What keeps the requests of a tap for tests.
     package var consumers: [any RequestConsumer] = []
+    /// Whether the tap does nothing, by the environment.
+    var isDisabled = false
+    /// Whether the environment gives the sampling rate as an argument of its sampler.
+    var samplesByRatio = false
+    var environmentSamplingRate = 0.0
     var assignments: [EnvironmentVariable.Assignment] = []
     /// The address, if a variable has changed it.
     var environmentAddress: EndpointAddress?
@@ -147,10 +162,25 @@ extension Tap.Configuration {
 }
 
 extension Tap.Configuration {
+  /// Takes away all signals, if the environment says so (OpenTelemetry, "Environment Variable Specification",
+  /// `OTEL_SDK_DISABLED`): whatever the code sets, nothing is observed, logged, traced or served. The app runs.
+  mutating func obeyDisabling() {
+    guard isDisabled else { return }
+    warnings.append("OTEL_SDK_DISABLED is 'true': nothing is observed, logged or served")
+    (endpoint, log, servesLog, tracer) = (nil, nil, false, nil)
+    (observers, assignments) = ([], [])
+    (outbound.filter, inbound.filter) = ({ _ in false }, { _ in false })
+  }
+
   /// The tracer, which gets requests as the log shows them.
   func makeTracer() -> (any RequestTracer)? {
     tracer.map { RedactedTracer(tracer: $0, redact: logging.redaction.makeRedactor()) }
   }
+}
+
+extension RequestLog.Destination {
+  /// A file: see ``/TapLog/RequestLog/Destination/file(_:)-(String)``.
+  public static func file(_ url: URL) -> Self { .file(url.path) }
 }
 
 private struct RedactedTracer: RequestTracer {

@@ -13,6 +13,7 @@ extension Tap {
   ///   - limit: The longest time for the request, at most a day. With 0 or less the push fails.
   /// - Throws: ``TapError`` with the cause: the gateway's answer, or why there is none.
   public func push(to gateway: PushGateway, within limit: Duration = .seconds(10)) async throws(TapError) {
+    if configuration.isDisabled { return }
     try await Push(to: gateway).put(registry.exposition(in: .text), within: min(limit, .seconds(86_400)))
   }
 }

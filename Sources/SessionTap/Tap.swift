@@ -50,6 +50,7 @@ public final class Tap: Sendable {
   ) throws(TapError) {
     var configuration = configuration
     do { try configuration.validate() } catch { throw TapError(error) }
+    configuration.obeyDisabling()
     self.registry = registry
     let isReading = configuration.sessions.curl != nil
     let readsInfo = { @Sendable in isReading && URLSessionTap.readsTransferInfo }
@@ -101,7 +102,8 @@ public final class Tap: Sendable {
         knownMethods: KnownMethods(configuration.knownMethods), consumers: log + configuration.consumers,
         observers: configuration.observers, tracer: configuration.makeTracer(),
         traceSamplingRate: configuration.traceSamplingRate,
-        keepsHistory: configuration.endpoint != nil, blackBox: blackBox)
+        learnsPaths: configuration.learnsPaths, keepsHistory: configuration.endpoint != nil,
+        blackBox: blackBox)
       // After the recorder, which drains: the requests and the lines of a scrape are the same ones.
       if let requestLog { try registry.register(requestLog) }
       sessions = URLSessionTap(recorder: recorder, configuration: configuration.makeSessions(log: requestLog))

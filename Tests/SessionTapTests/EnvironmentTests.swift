@@ -29,6 +29,22 @@ import TestSupport
     OTEL_SERVICE_NAME=shop; OTEL_RESOURCE_ATTRIBUTES=service.name=other > service shop
     OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS=GET, PURGE > methods GET+PURGE
     OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS= , , > ! which names no method: it is ignored
+    OTEL_SDK_DISABLED=True > disabled
+    OTEL_SDK_DISABLED=FALSE >
+    OTEL_SDK_DISABLED=1 > ! neither true nor false: it is ignored
+    OTEL_TRACES_SAMPLER=parentbased_always_on > samples 1.0
+    OTEL_TRACES_SAMPLER=parentbased_always_off >
+    OTEL_TRACES_SAMPLER=ParentBased_TraceIDRatio > samples 1.0
+    OTEL_TRACES_SAMPLER=parentbased_traceidratio; OTEL_TRACES_SAMPLER_ARG=0.25 > samples 0.25
+    OTEL_TRACES_SAMPLER=parentbased_traceidratio; OTEL_TRACES_SAMPLER_ARG=1.1 > samples 1.0, ! not a share from 0 to 1 for OTEL_TRACES_SAMPLER=parentbased_traceidratio: it is ignored
+    OTEL_TRACES_SAMPLER=parentbased_traceidratio; OTEL_TRACES_SAMPLER_ARG=nan > samples 1.0, ! not a share from 0 to 1 for OTEL_TRACES_SAMPLER=parentbased_traceidratio: it is ignored
+    OTEL_TRACES_SAMPLER=parentbased_always_on; OTEL_TRACES_SAMPLER_ARG=0.25 > samples 1.0, ! not a share from 0 to 1 for OTEL_TRACES_SAMPLER=parentbased_traceidratio: it is ignored
+    OTEL_TRACES_SAMPLER_ARG=0.25 > ! not a share from 0 to 1 for OTEL_TRACES_SAMPLER=parentbased_traceidratio: it is ignored
+    OTEL_TRACES_SAMPLER=always_on > ! which is not parentbased_always_on, parentbased_always_off or parentbased_traceidratio: it is ignored
+    OTEL_METRICS_EXEMPLAR_FILTER=trace_based >
+    OTEL_METRICS_EXEMPLAR_FILTER=Always_On > exemplars all
+    OTEL_METRICS_EXEMPLAR_FILTER=always_off > exemplars none
+    OTEL_METRICS_EXEMPLAR_FILTER=all > ! which is not trace_based, always_on or always_off: it is ignored
     SESSION_TAP_ALLOW_NETWORK=1 > network
     SESSION_TAP_ALLOW_NETWORK=0 >
     SESSION_TAP_ALLOW_NETWORK=true > ! neither 1 nor 0: it is ignored
@@ -54,6 +70,13 @@ import TestSupport
     SESSION_TAP_LOG_ROTATION_KEEP=-1 > ! not a number of files: it is ignored
     SESSION_TAP_SERVE_LOG=1 > serves the log
     SESSION_TAP_SERVE_LOG=2 > ! neither 1 nor 0: it is ignored
+    SESSION_TAP_WAITING_LIMIT=0.5 > waiting 0.5 seconds, waiting 0.5 seconds
+    SESSION_TAP_WAITING_LIMIT=off > waiting never, waiting never
+    SESSION_TAP_WAITING_LIMIT=0 > ! neither 'off' nor a number of seconds from 0.001 to 1000000000: it is ignored
+    SESSION_TAP_WAITING_LIMIT=inf > ! neither 'off' nor a number of seconds from 0.001 to 1000000000: it is ignored
+    SESSION_TAP_WAITING_LIMIT=30s > ! neither 'off' nor a number of seconds from 0.001 to 1000000000: it is ignored
+    SESSION_TAP_LEARN_PATHS=1 > learns paths
+    SESSION_TAP_LEARN_PATHS=yes > ! neither 1 nor 0: it is ignored
     SESSION_TAP_SERVICE_HOST=10.0.0.7; SESSION_TAP_SERVICE_PORT=9464; SESSION_TAP_SERVICE_PORT_METRICS=9464; SESSION_TAP_PORT=tcp://10.0.0.7:9464; SESSION_TAP_PORT_9464_TCP=tcp://10.0.0.7:9464; SESSION_TAP_PORT_9464_TCP_PROTO=tcp; SESSION_TAP_PORT_9464_TCP_PORT=9464; SESSION_TAP_PORT_9464_TCP_ADDR=10.0.0.7; OTEL_EXPORTER_PROMETHEUS_PORT=9999 > port 9999
     SESSION_TAP_HOST_SERVICE_HOST=fd00::7; SESSION_TAP_HOST_SERVICE_PORT=80; SESSION_TAP_HOST_PORT=udp://[fd00::7]:80; SESSION_TAP_HOST_PORT_80_UDP_ADDR=fd00::7; SESSION_TAP_HOST=::1 > host ::1
     SESSION_TAP_SERVICE_HOST=10.0.0.7; SESSION_TAP_PORT=7; SESSION_TAP_HOSTS=x > port 7, there is no variable SESSION_TAP_HOSTS: the article "Metrics and limits" lists all
@@ -72,20 +95,29 @@ import TestSupport
     }
     let (address, rotation) = (configuration.endpoint?.address, configuration.logging.rotation)
     let access = configuration.endpoint?.access
-    let settings: [(name: String, value: String?, usual: String?)] = [
-      ("host ", address?.host, "127.0.0.1"), ("port ", address.map { "\($0.port)" }, "9464"),
-      ("service ", configuration.target["service_name"], nil),
-      (
-        "methods ", configuration.knownMethods.joined(separator: "+"),
-        "GET+HEAD+POST+PUT+DELETE+CONNECT+OPTIONS+TRACE+PATCH+QUERY"
-      ),
-      ("network", access?.allowsAnyoneFromNetwork == true ? "" : nil, nil),
-      ("tokens ", access?.bearerTokenFile, nil), ("passwords ", access?.basicPasswordFile, nil),
-      ("log ", places?.joined(separator: "+"), nil),
-      ("size ", rotation.map { "\($0.maximumSize)" }, nil),
-      ("keep ", rotation.map { "\($0.keep)" }, "5"),
-      ("serves the log", configuration.servesLog ? "" : nil, nil),
-    ]
+    var settings: [(name: String, value: String?, usual: String?)] =
+      [
+        ("host ", address?.host, "127.0.0.1"), ("port ", address.map { "\($0.port)" }, "9464"),
+        ("service ", configuration.target["service_name"], nil),
+        (
+          "methods ", configuration.knownMethods.joined(separator: "+"),
+          "GET+HEAD+POST+PUT+DELETE+CONNECT+OPTIONS+TRACE+PATCH+QUERY"
+        ),
+        ("network", access?.allowsAnyoneFromNetwork == true ? "" : nil, nil),
+        ("tokens ", access?.bearerTokenFile, nil), ("passwords ", access?.basicPasswordFile, nil),
+        ("log ", places?.joined(separator: "+"), nil),
+        ("size ", rotation.map { "\($0.maximumSize)" }, nil),
+        ("keep ", rotation.map { "\($0.keep)" }, "5"),
+        ("serves the log", configuration.servesLog ? "" : nil, nil),
+        ("disabled", configuration.isDisabled ? "" : nil, nil),
+        ("samples ", "\(configuration.traceSamplingRate)", "0.0"),
+        ("exemplars ", "\(configuration.exemplars)", "sampled"),
+        ("learns paths", configuration.learnsPaths ? "" : nil, nil),
+      ]
+    let limits = [configuration.outbound, configuration.inbound].map(\.waitingLimit)
+    if limits != [.seconds(30), .seconds(30)] {
+      for limit in limits { settings.append(("waiting ", limit.map { "\($0)" } ?? "never", nil)) }
+    }
     let changed = settings.filter { $0.value != $0.usual && $0.value != nil }.map {
       $0.name + ($0.value ?? "")
     }
@@ -146,9 +178,12 @@ import TestSupport
 
   private static let each = [
     ("SESSION_TAP_HOST", "::1"), ("SESSION_TAP_PORT", "1"), ("OTEL_SERVICE_NAME", "shop"),
-    ("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS", "GET"), ("SESSION_TAP_ALLOW_NETWORK", "1"),
+    ("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS", "GET"),
+    ("OTEL_TRACES_SAMPLER", "parentbased_traceidratio"), ("OTEL_TRACES_SAMPLER_ARG", "0.5"),
+    ("OTEL_METRICS_EXEMPLAR_FILTER", "always_on"), ("SESSION_TAP_ALLOW_NETWORK", "1"),
     ("SESSION_TAP_BEARER_TOKEN_FILE", "/a"), ("SESSION_TAP_BASIC_PASSWORD_FILE", "/b"),
     ("SESSION_TAP_LOG", "/c"), ("SESSION_TAP_LOG_ROTATION_SIZE", "1"), ("SESSION_TAP_SERVE_LOG", "0"),
+    ("SESSION_TAP_WAITING_LIMIT", "7"), ("SESSION_TAP_LEARN_PATHS", "1"),
   ]
 
   /// The configuration of all these variables, after a change.
@@ -169,6 +204,8 @@ import TestSupport
       $0.log = .memory
       $0.logging = RequestLog.Configuration()
       $0.servesLog = true
+      ($0.traceSamplingRate, $0.exemplars) = (0.1, .sampled)
+      ($0.inbound.waitingLimit, $0.learnsPaths) = (.seconds(1), false)
     }
     let problem = "which is ignored: the app's code sets another value"
     #expect(changed == Self.each.map { "\($0) is '\($1)', \(problem)" })
@@ -200,6 +237,28 @@ import TestSupport
       let problem = "which has no effect: there is no log in a file"
       #expect(warnings == ["SESSION_TAP_LOG_ROTATION_SIZE is '1M', \(problem)"])
     }
+  }
+
+  /// OpenTelemetry, "Environment Variable Specification", `OTEL_SDK_DISABLED`.
+  @Test func `a tap that is disabled does nothing, whatever the code sets, and the app runs`() async throws {
+    let (origin, folder) = (try await Origin { _ in [.response()] }, try TemporaryFolder())
+    let observer = RecordingObserver()
+    var configuration = Tap.Configuration(environment: ["OTEL_SDK_DISABLED": "true", "SESSION_TAP_PORT": "0"])
+    configuration.isQuiet = true
+    configuration.log = .file(folder("requests.jsonl"))
+    configuration.consumers = [observer]
+    let tap = try Tap.start(configuration)
+    let (_, response) = try await tap.session(client: "c").data(from: origin.url("/"))
+    #expect((response as? HTTPURLResponse)?.statusCode == 200)
+    tap.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
+    tap.log(.error, "nobody reads this")
+    try await tap.push(to: PushGateway("http://127.0.0.1:1", job: "job"))
+    #expect(await tap.flush() && tap.address == nil && tap.requestLog == nil)
+    #expect(
+      tap.configuration.warnings == ["OTEL_SDK_DISABLED is 'true': nothing is observed, logged or served"])
+    await tap.shutdown()
+    #expect(try observer.ended.isEmpty && FileManager.default.contentsOfDirectory(atPath: folder("")).isEmpty)
+    #expect(!tap.registry.text.contains("http_client_request_duration_seconds_count"))
   }
 
   // MARK: The log
@@ -276,6 +335,24 @@ import TestSupport
       #expect(lines.contains("\"service.name\":\"\(name)\",\"service.version\":\"\(field)\""))
       #expect(lines.contains("OTEL_SERVICE_NAME is 'shop', which is ignored") == isOfCode)
     }
+  }
+
+  @Test func `what one writes first means what it seems to`() {
+    var configuration = Tap.Configuration(
+      environment: ["OTEL_SERVICE_NAME": "shop", "OTEL_RESOURCE_ATTRIBUTES": "service.version=2"])
+    var names = [configuration.serviceName]
+    for name in ["till", "", nil] {
+      configuration.serviceName = name
+      names.append(configuration.serviceName)
+    }
+    configuration.serviceName = "till"
+    expectEqual(names, ["shop", "till", nil, nil])
+    #expect(configuration.target["service_version"] == "2")
+    #expect(TargetInfo(serviceName: "till")["service_name"] == "till")
+    let places: [RequestLog.Destination] = [.stdout, .stderr, .file(URL(fileURLWithPath: "/a b.jsonl"))]
+    expectEqual(places.flatMap(\.kinds), [.descriptor(1), .descriptor(2), .file("/a b.jsonl")])
+    configuration.endpoint?.port = 0
+    expectEqual(configuration.endpoint.map { [$0.address.host, "\($0.address.port)"] }, ["127.0.0.1", "0"])
   }
 
   // MARK: The endpoint's errors
