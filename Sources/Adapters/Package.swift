@@ -46,7 +46,7 @@ let adapters = [
     adapted: [
       ("Hummingbird", "hummingbird"), ("HummingbirdCore", "hummingbird"), ("HTTPTypes", "swift-http-types"),
       ("Instrumentation", "swift-distributed-tracing"), ("Logging", "swift-log"), ("NIOCore", "swift-nio"),
-      ("ServiceLifecycle", "swift-service-lifecycle"),
+      ("NIOHTTP1", "swift-nio"), ("ServiceLifecycle", "swift-service-lifecycle"),
     ]),
   Adapter(
     name: "TapAsyncHTTPClient",
@@ -74,6 +74,8 @@ let adapters = [
       ("Logging", "swift-log"),
     ]),
   Adapter(
+    name: "TapConfiguration", own: ["SessionTap"], adapted: [("Configuration", "swift-configuration")]),
+  Adapter(
     name: "TapServiceLifecycle",
     own: ["SessionTap"],
     adapted: [("ServiceLifecycle", "swift-service-lifecycle")]),
@@ -91,9 +93,11 @@ let package = Package(
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.18.0", traits: []),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.29.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.5.0"),
+    // Without traits: the app decides on the forms of its files.
+    .package(url: "https://github.com/apple/swift-configuration", from: "1.0.0", traits: []),
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.1.0"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.6.0", traits: []),
-    .package(url: "https://github.com/apple/swift-log", from: "1.12.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.4.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.83.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),

@@ -77,11 +77,10 @@ public struct TapHTTPClient: Sendable {
     let exchange = Exchange(active, &request.body)
     do {
       var response = try await client.execute(request, deadline: deadline, logger: logger)
+      active.responseBegan(
+        statusCode: Int(response.status.code), protocolVersion: NetworkProtocolVersion(response.version))
       let body = ObservedBody(of: response, to: request, exchange)
-      if body.length != 0 {
-        active.responseBegan(statusCode: Int(response.status.code))
-        response.body = .stream(body)
-      }
+      if body.length != 0 { response.body = .stream(body) }
       return response
     } catch {
       exchange.fail(error)
@@ -192,6 +191,18 @@ private final class ObservedBody: AsyncSequence, Sendable {
         body.exchange.fail(error, body.response, responseBodySize: body.isEncoded ? nil : count)
         throw error
       }
+    }
+  }
+}
+
+extension NetworkProtocolVersion {
+  fileprivate init?(_ version: HTTPVersion) {
+    switch (version.major, version.minor) {
+    case (1, 0): self = .http10
+    case (1, 1): self = .http11
+    case (2, _): self = .http2
+    case (3, _): self = .http3
+    default: return nil
     }
   }
 }

@@ -28,11 +28,14 @@ extension Tap {
   ///   - keepsStandardError: Whether messages stay on standard error beside a log elsewhere. Without a log
   ///     they do in any case.
   ///   - metricNames: What the metrics of swift-metrics are called.
+  ///   - reveals: Whether a value of metadata with such attributes (SLG-0004 of swift-log) is logged as it is.
+  ///     By default one with attributes is `REDACTED`.
   /// - Returns: Whether this was the first call.
   @discardableResult
   public func bootstrap(
     logLevel: Logger.Level = .info, keepsStandardError: Bool = true,
-    metricNames: TapMetricsFactory.Names = .conventional
+    metricNames: TapMetricsFactory.Names = .conventional,
+    reveals: @escaping @Sendable (Logger.MetadataValueAttributes) -> Bool = { _ in false }
   ) -> Bool {
     guard !isBootstrapped.exchange(true, ordering: .relaxed) else { return false }
     MetricsSystem.bootstrap(TapMetricsFactory(self, names: metricNames))
@@ -40,9 +43,11 @@ extension Tap {
     let keeps = requestLog.map { keepsStandardError && !$0.usesStandardStreams } ?? true
     LoggingSystem.bootstrap(
       { [requestLog] label, provider in
-        TapLogHandler(
+        var handler = TapLogHandler(
           label: label, log: requestLog, and: keeps ? StreamLogHandler.standardError(label: label) : nil,
           logLevel: logLevel, metadataProvider: provider)
+        handler.reveals = reveals
+        return handler
       }, metadataProvider: .trace)
     return true
   }

@@ -3,6 +3,7 @@ public import Hummingbird
 public import HummingbirdCore
 import Logging
 import NIOCore
+import NIOHTTP1
 import ServiceContextModule
 public import SessionTap
 import Synchronization
@@ -83,6 +84,7 @@ private final class Connection: Sendable {
   /// A request, and how it was answered so far.
   private struct Exchange {
     let request: ActiveRequest
+    let version: NetworkProtocolVersion?
     var status: Int?
     var route: String?
     var bodySize = 0
@@ -91,12 +93,16 @@ private final class Connection: Sendable {
 
   private let inbound: InboundRequests
   private let exchange = Mutex<Exchange?>(nil)
+  private let versions: RequestVersions?
 
-  init(_ inbound: InboundRequests) { self.inbound = inbound }
+  init(_ inbound: InboundRequests, _ versions: RequestVersions?) {
+    (self.inbound, self.versions) = (inbound, versions)
+  }
 
   func begin(_ request: Request, scheme: String) {
+    let version = versions?.next()
     let request = inbound.begin(request, scheme: scheme)
-    exchange.withLock { $0 = Exchange(request: request) }
+    exchange.withLock { $0 = Exchange(request: request, version: version) }
   }
 
   /// The trace of the current request.
@@ -104,15 +110,15 @@ private final class Connection: Sendable {
 
   func note(status: Int, route: String?, bodySize: Int, headers: HTTPFields = HTTPFields()) {
     let headers = inbound.kept(headers)
-    let request = exchange.withLock { exchange in
+    let (request, version) = exchange.withLock { exchange in
       exchange?.status = status
       exchange?.route = route
       exchange?.bodySize = bodySize
       exchange?.headers = headers
-      return exchange?.request
+      return (exchange?.request, exchange?.version)
     }
     // From here on Hummingbird writes the response.
-    request?.responseBegan(statusCode: status, route: route)
+    request?.responseBegan(statusCode: status, route: route, protocolVersion: version)
   }
 
   /// Counts the bytes of a body of unknown length as they are written, within the trace: what makes it may
@@ -146,11 +152,19 @@ private struct ObservedChannel: ServerChildChannel {
   let base: HTTP1Channel
 
   func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
-    base.setup(channel: channel, logger: logger)
+    base.setup(channel: channel, logger: logger).flatMapThrowing { value in
+      // Hummingbird's requests have no version, so it is read behind NIO's decoder.
+      let pipeline = channel.pipeline.syncOperations
+      if let decoder = try? pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self) {
+        try pipeline.addHandler(RequestVersions(), position: .after(decoder))
+      }
+      return value
+    }
   }
 
   func handle(value: HTTP1Channel.Value, logger: Logger) async {
-    let connection = Connection(inbound)
+    let versions = try? await value.channel.pipeline.handler(type: RequestVersions.self).get()
+    let connection = Connection(inbound, versions)
     let channel = HTTP1Channel { request, writer, channel in
       connection.begin(request, scheme: scheme)
       do {
@@ -164,4 +178,24 @@ private struct ObservedChannel: ServerChildChannel {
     }
     await Connection.$current.withValue(connection) { await channel.handle(value: value, logger: logger) }
   }
+}
+
+/// The HTTP versions of a connection's requests, which NIO decodes before Hummingbird serves them.
+private final class RequestVersions: ChannelInboundHandler, Sendable {
+  typealias InboundIn = HTTPServerRequestPart
+
+  /// Of the requests that are not served yet, which NIO bounds.
+  private let decoded = Mutex<[NetworkProtocolVersion?]>([])
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    if case .head(let head) = unwrapInboundIn(data) {
+      let version: NetworkProtocolVersion? =
+        head.version == .http1_1 ? .http11 : head.version == .http1_0 ? .http10 : nil
+      decoded.withLock { $0.append(version) }
+    }
+    context.fireChannelRead(data)
+  }
+
+  /// That of the request that is served next.
+  func next() -> NetworkProtocolVersion? { decoded.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
 }

@@ -13,7 +13,9 @@ public import SessionTap
 /// - integers, floating-point numbers and booleans that are passed as such (`.stringConvertible(42)`) keep
 ///   their type;
 /// - the call's metadata takes precedence over the provider's, and the provider's over the logger's;
-/// - a key that the line itself uses gets a prefix: `metadata.message`.
+/// - a key that the line itself uses gets a prefix: `metadata.message`;
+/// - a value with attributes (SLG-0004) is `REDACTED`, also in what a bootstrapped tap leaves on standard
+///   error, unless ``reveals`` shows it.
 ///
 /// The log has five severities: `notice` becomes INFO and `critical` ERROR, with the original in the field
 /// `level`. The log's limits and sampling apply. Logging never waits.
@@ -27,6 +29,11 @@ public struct TapLogHandler: LogHandler {
   }
   /// Adds metadata when a message is logged, such as the trace.
   public var metadataProvider: Logger.MetadataProvider?
+  /// Whether a value of metadata with these attributes is logged as it is: by default none is. swift-log has
+  /// attributes, and packages define them: only the app knows which do not mean that a value is sensitive.
+  ///
+  ///     handler.reveals = { $0[Sensitivity.self] == .public }
+  public var reveals: @Sendable (Logger.MetadataValueAttributes) -> Bool = { _ in false }
 
   private let label: String
   private let log: RequestLog?
@@ -43,10 +50,13 @@ public struct TapLogHandler: LogHandler {
   ///   - tap: The lines go to its log; without one they are dropped.
   ///   - logLevel: The initial level of the logger.
   ///   - metadataProvider: Adds metadata when a message is logged, such as the trace.
+  ///   - reveals: Whether a value with such attributes is logged as it is.
   public init(
-    label: String, tap: Tap, logLevel: Logger.Level = .info, metadataProvider: Logger.MetadataProvider? = nil
+    label: String, tap: Tap, logLevel: Logger.Level = .info, metadataProvider: Logger.MetadataProvider? = nil,
+    reveals: @escaping @Sendable (Logger.MetadataValueAttributes) -> Bool = { _ in false }
   ) {
     self.init(label: label, log: tap.requestLog, logLevel: logLevel, metadataProvider: metadataProvider)
+    self.reveals = reveals
   }
 
   /// - Parameters:
@@ -77,6 +87,9 @@ public struct TapLogHandler: LogHandler {
     var metadata = metadata
     if let metadataProvider { metadata.merge(metadataProvider.get()) { $1 } }
     if let more = event.metadata { metadata.merge(more) { $1 } }
+    for index in metadata.values.indices where mayHaveAttributes(metadata.values[index]) {
+      metadata.values[index] = redacted(metadata.values[index])
+    }
     if let other {
       var event = event
       event.metadata = metadata
@@ -88,8 +101,8 @@ public struct TapLogHandler: LogHandler {
       add(value, as: Self.ownKeys.contains(key) ? "metadata.\(key)" : key, depth: 1, to: &fields)
     }
     if let error = event.error {
-      fields["error.message"] = .string("\(error)")
-      fields["error.type"] = .string(String(reflecting: type(of: error)))
+      fields["exception.message"] = .string("\(error)")
+      fields["exception.type"] = .string(String(reflecting: type(of: error)))
     }
     let (severity, level) = Self.severity(of: event.level)
     if let level { fields["level"] = level }
@@ -103,12 +116,31 @@ public struct TapLogHandler: LogHandler {
 
   /// How deep metadata is flattened; what is deeper becomes text.
   private static let depthLimit = 8
+  /// How deep attributes are looked for; nothing that is deeper is shown.
+  private static let redactionDepthLimit = 64
 
   /// The keys of the line, and of this handler.
   private static let ownKeys: Set<String> = [
     "timestamp", "severity", "event", "message", "dropped_attributes_count", "level", "logger", "source",
     "code.file.path", "code.line.number", "code.function.name",
   ]
+
+  /// Most values are plain text, which cannot have any.
+  private func mayHaveAttributes(_ value: Logger.MetadataValue) -> Bool {
+    if case .string = value { false } else { true }
+  }
+
+  private func redacted(_ value: Logger.MetadataValue, depth: Int = 1) -> Logger.MetadataValue {
+    switch value {
+    case .string: value
+    case .stringConvertible:
+      value.attributes == Logger.MetadataValueAttributes() || reveals(value.attributes) ? value : "REDACTED"
+    case .dictionary where depth > Self.redactionDepthLimit, .array where depth > Self.redactionDepthLimit:
+      "REDACTED"
+    case .dictionary(let members): .dictionary(members.mapValues { redacted($0, depth: depth + 1) })
+    case .array(let members): .array(members.map { redacted($0, depth: depth + 1) })
+    }
+  }
 
   private func add(
     _ value: Logger.MetadataValue, as key: String, depth: Int, to fields: inout [String: FieldValue]

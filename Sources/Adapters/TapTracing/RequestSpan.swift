@@ -5,9 +5,10 @@ import Tracing
 /// A span that ends once: with its request, or when nothing refers to it any more.
 final class RequestSpan: Sendable {
   let span: any Span
+  let tracer: any Tracer
   private let hasEnded = Atomic(false)
 
-  init(_ span: any Span) { self.span = span }
+  init(_ span: any Span, by tracer: any Tracer) { (self.span, self.tracer) = (span, tracer) }
 
   /// The last reference may be released under locks of the tap or of Foundation, so the tracer is called
   /// elsewhere.

@@ -116,8 +116,42 @@ import Testing
   @Test func `an error is in the line`() throws {
     logger().error("failed", error: Mishap())
     let line = try line()
-    #expect(line["error.message"] == "Mishap()")
-    #expect(line["error.type"]?.hasSuffix("LogHandlerTests.Mishap") == true)
+    #expect(line["exception.message"] == "Mishap()")
+    #expect(line["exception.type"]?.hasSuffix("LogHandlerTests.Mishap") == true)
+  }
+
+  private enum Sensitivity: Int64, Logger.MetadataValueAttributes.Attribute {
+    case sensitive = 1
+    case open = 2
+  }
+
+  /// SLG-0004 of swift-log.
+  @Test func `a value with attributes is redacted wherever it is, unless the app shows it`() throws {
+    let secret = Logger.MetadataValue.attributed("s3cret", attributes: [Sensitivity.sensitive])
+    let open = Logger.MetadataValue.attributed("public", attributes: [Sensitivity.open])
+    let interpolated: Logger.MetadataValue =
+      "user \("s3cret", attributes: { $0[Sensitivity.self] = .sensitive })"
+    for reveals in [
+      nil,
+      { @Sendable (attributes: Logger.MetadataValueAttributes) in attributes[Sensitivity.self] == .open },
+    ] {
+      var handler = TapLogHandler(label: "app", tap: tap, metadataProvider: .init { ["given": secret] })
+      if let reveals { handler.reveals = reveals }
+      handler[metadataKey: "own"] = secret
+      Logger(label: "app") { _ in handler }.info(
+        "m",
+        metadata: [
+          "call": secret, "nested": ["in": secret], "list": [secret, "x"], "text": interpolated, "open": open,
+        ])
+    }
+    let lines = try lines()
+    for line in lines {
+      for key in ["given", "own", "call", "nested.in", "text"] {
+        #expect(line[key] as? String == "REDACTED", "\(key)")
+      }
+      #expect(!"\(line)".contains("s3cret"))
+    }
+    #expect(lines.map { $0["open"] as? String } == ["REDACTED", "public"])
   }
 
   @Test func `hostile metadata gives one line that is valid`() throws {

@@ -135,6 +135,36 @@ import Tracing
     #expect(span.events.isEmpty == (request.timings[.processing] == nil))
   }
 
+  /// `withTracer` of swift-distributed-tracing 1.7, also where Foundation makes the loader on another thread.
+  @Test func `without a tracer of its own, a request has that of the innermost scope`() async throws {
+    let server = try await OddServer.start { _ in [.response()] }
+    let tap = try Tap.testing { $0.tracer = TapTracer() }
+    let url = try #require(URL(string: server.url()))
+    let (session, outer, inner) = (tap.session(client: "users"), tracer, MemoryTracer())
+    var topLevel = ServiceContext.topLevel
+    topLevel.inMemorySpanContext = .init(traceID: root.traceID, spanID: root.spanID, parentSpanID: nil)
+    func work() async throws {
+      try await withSpan("work", context: topLevel, ofKind: .internal) { _ in
+        _ = try await session.data(from: url)
+        _ = try await session.data(for: .traced(url))
+      }
+    }
+    try await withTracer(outer) {
+      try await work()
+      try await withTracer(inner) { try await work() }
+    }
+    _ = try await session.data(for: .traced(url))
+    await tap.shutdown()
+    try await server.stop()
+    for tracer in [outer, inner] {
+      let spans = tracer.memory.finishedSpans.filter { $0.traceID == root.traceID }
+      let parent = spans.first { $0.operationName == "work" }?.spanID
+      #expect(spans.filter { $0.kind == .client && $0.parentSpanID == parent }.count == 2 && spans.count == 3)
+    }
+    // With no tracer at all there are ids, and no span.
+    #expect(tap.recordedRequests().map { $0.request.traceContext != nil } == [true, true, true, true, true])
+  }
+
   /// Nor does the app ask for it, nor does it send anything.
   @Test func `a plain call of a session has a client span under the span around it`() async throws {
     let server = try await OddServer.start { _ in [.response()] }
