@@ -195,7 +195,10 @@ struct EnvironmentVariable: Sendable {
 extension Tap.Configuration {
   fileprivate var host: String {
     get { endpoint?.address.host ?? "" }
-    set { endpoint?.address = .tcp(host: newValue, port: port) }
+    set {
+      let port = port
+      endpoint?.address = .tcp(host: newValue, port: port)
+    }
   }
 
   /// Of the requests that the app makes, and of those that it serves.

@@ -18,7 +18,7 @@ import TestSupport
     /users/octocat
     /users/-1/52.52,13.405 > /users/{id}/{id}
     /orders/123e4567-e89b-12d3-a456-426614174000 > /orders/{id}
-    /orders/123E4567-E89B-12D3-A456-42661417400
+    /orders/ABCDEFAB-CDEF-ABCD-EFAB-CDEFABCDEFAB/123E4567-E89B > /orders/{id}/{id}
     /orders/01ARZ3NDEKTSV4RRFFQ69G5FAV > /orders/{id}
     /commits/4ca1850c/deadbeef/DEADBEE5/0xdeadbeef1 > /commits/{id}/deadbeef/{id}/{id}
     /days/2026-11-21/2026-11/20261121/2026-11-21T09:30:00Z > /days/{id}/{id}/{id}/{id}
@@ -72,7 +72,7 @@ import TestSupport
     /v1/threads/{thread_@24}/runs/{run_@24}/steps/{step_@24} /v1/batches/{batch_x32}/cancel
     /v1/albums/{@22}/tracks /v1/playlists/{@22}/images /v1/audio-features/{@22}
     /2.0/folders/{#12}/items /2.0/files/{#13}/content /2.0/metadata_cascade_policies/{u}
-    /rest/api/3/issue/{#5}/comment/{#5} /teams/{T^8}/channels/{C^10} /2/tweets/{#19}/liking_users
+    /rest/api/3/issue/{#5}/comment/{#5} /teams/{T^10}/channels/{C^10} /2/tweets/{#19}/liking_users
     """#
 
   private static func made(_ path: String, by generator: inout SeededGenerator) -> (
@@ -116,7 +116,7 @@ import TestSupport
         if Self.template(made.path) != made.template { wrong.append(made.path) }
       }
     }
-    #expect(count > 1_500 && 20 * wrong.count <= count, "\(wrong.count) of \(count): \(wrong.prefix(10))")
+    #expect(count > 1_000 && 20 * wrong.count <= count, "\(wrong.count) of \(count): \(wrong.prefix(10))")
   }
 
   @Test func `whatever the path, its template has a bound`() {
