@@ -39,6 +39,12 @@ enum LearnedPath {
   private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
 
   private static func append(_ segment: Bytes, to template: inout [UInt8]) {
+    // Most segments are words of small letters, which nothing below would change.
+    if segment.allSatisfy({ $0 &- UInt8(ascii: "a") < 26 || $0 == .dot || $0 == .hyphen || $0 == .underscore }
+    ) {
+      template += segment
+      return
+    }
     let end = segment.lastIndex { $0 == .dot || $0 == .colon } ?? segment.endIndex
     if isAddress(segment) {
       template += "{id}".utf8
@@ -76,7 +82,7 @@ enum LearnedPath {
       switch byte {
       case _ where byte.isASCIIDigit: digits += 1
       case .dot: dots += 1
-      case UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: ","), .colon: others += 1
+      case .hyphen, UInt8(ascii: "+"), UInt8(ascii: ","), .colon: others += 1
       default: return false
       }
     }
@@ -85,6 +91,7 @@ enum LearnedPath {
 
   /// Of mail, or of IPv6 or of hardware, with its colons as they are or escaped.
   private static func isAddress(_ segment: Bytes) -> Bool {
+    guard segment.contains(where: { $0 == .colon || $0 == .at || $0 == .percent }) else { return false }
     var (hasAt, colons, isHexadecimal) = (false, 0, true)
     var index = segment.startIndex
     while index < segment.endIndex {
@@ -108,7 +115,7 @@ enum LearnedPath {
   private static func isDate(_ segment: Bytes) -> Bool {
     guard segment.count == 10 else { return false }
     for (offset, byte) in segment.enumerated() {
-      guard offset == 4 || offset == 7 ? byte == UInt8(ascii: "-") : byte.isASCIIDigit else { return false }
+      guard offset == 4 || offset == 7 ? byte == .hyphen : byte.isASCIIDigit else { return false }
     }
     return true
   }
@@ -123,7 +130,7 @@ enum LearnedPath {
     guard segment.count == 36 else { return false }
     for (offset, byte) in segment.enumerated() {
       let isHyphen = [8, 13, 18, 23].contains(offset)
-      guard isHyphen ? byte == UInt8(ascii: "-") : byte.isHexadecimal else { return false }
+      guard isHyphen ? byte == .hyphen : byte.isHexadecimal else { return false }
     }
     return true
   }
@@ -153,6 +160,11 @@ enum LearnedPath {
   private struct Token {
     private enum Kind { case none, digit, small, capital }
 
+    /// A, E, I, O, U and Y, by their place in the alphabet.
+    private static let vowels: UInt32 = 0x110_4111
+    /// I, L, O and U, which a ULID does not have.
+    private static let notBase32: UInt32 = 0x10_4900
+
     private var length = 0
     private var digits = 0
     /// The digits with a letter behind them.
@@ -174,13 +186,13 @@ enum LearnedPath {
       if kind != last, !(kind == .small && last == .capital) { units += 1 }
       if kind == .small && last == .capital || kind == .capital && last == .small { caseChanges += 1 }
       if kind == .digit { digits += 1 } else { innerDigits = digits }
-      consonants = kind == .digit || "aeiouy".utf8.contains(byte | 0x20) ? 0 : consonants + 1
+      let letter: UInt32 = kind == .digit ? 0 : 1 << UInt32((byte | 0x20) &- UInt8(ascii: "a"))
+      consonants = letter == 0 || letter & Self.vowels != 0 ? 0 : consonants + 1
       row = max(row, consonants)
       // `0x` may come first.
       let isMark = length == 1 && digits == 1 && byte == UInt8(ascii: "x")
       if !byte.isHexadecimal, !isMark { isHexadecimal = false }
-      // Of a ULID: no I, L, O and U.
-      if "ilou".utf8.contains(byte | 0x20) { isBase32 = false }
+      if letter & Self.notBase32 != 0 { isBase32 = false }
       (last, length) = (kind, length + 1)
     }
 
@@ -196,7 +208,7 @@ enum LearnedPath {
       if digits >= 6, innerDigits == 0, letters <= 4 { return true }
       if innerDigits > 1, length >= 8, length <= 2 * units { return true }
       if innerDigits > 0, length >= 10, length <= 3 * units { return true }
-      if digits > 1, length >= 16, length <= 4 * units { return true }
+      if digits > 1, length >= 16, length <= 4 * units || length <= 2 * digits { return true }
       return length >= 12 && row >= 5 && 20 * caseChanges >= 7 * length
     }
   }

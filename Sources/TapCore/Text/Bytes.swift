@@ -12,6 +12,8 @@ extension UInt8 {
   @inlinable package static var percent: UInt8 { UInt8(ascii: "%") }
   @inlinable package static var question: UInt8 { UInt8(ascii: "?") }
   @inlinable package static var hash: UInt8 { UInt8(ascii: "#") }
+  static var hyphen: UInt8 { UInt8(ascii: "-") }
+  static var underscore: UInt8 { UInt8(ascii: "_") }
 
   @inlinable package var isASCIIDigit: Bool { self &- UInt8(ascii: "0") < 10 }
 

@@ -141,9 +141,10 @@ import Tracing
     let tap = try Tap.testing { $0.tracer = TapTracer() }
     let url = try #require(URL(string: server.url()))
     let (session, outer, inner) = (tap.session(client: "users"), tracer, MemoryTracer())
-    var topLevel = ServiceContext.topLevel
-    topLevel.inMemorySpanContext = .init(traceID: root.traceID, spanID: root.spanID, parentSpanID: nil)
-    func work() async throws {
+    let root = root
+    @Sendable func work() async throws {
+      var topLevel = ServiceContext.topLevel
+      topLevel.inMemorySpanContext = .init(traceID: root.traceID, spanID: root.spanID, parentSpanID: nil)
       try await withSpan("work", context: topLevel, ofKind: .internal) { _ in
         _ = try await session.data(from: url)
         _ = try await session.data(for: .traced(url))
