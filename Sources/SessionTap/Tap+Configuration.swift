@@ -167,7 +167,7 @@ extension Tap.Configuration {
   mutating func obeyDisabling() {
     guard isDisabled else { return }
     warnings.append("OTEL_SDK_DISABLED is 'true': nothing is observed, logged or served")
-    (endpoint, log, servesLog, tracer) = (nil, nil, false, nil)
+    (endpoint, log, servesLog, tracer, blackBox) = (nil, nil, false, nil, nil)
     (observers, assignments) = ([], [])
     (outbound.filter, inbound.filter) = ({ _ in false }, { _ in false })
   }
