@@ -15,10 +15,10 @@ extension Tap {
     public var outbound = RequestConfiguration()
     /// How those that it serves are recorded (``Tap/inbound``). Their metrics appear with the first.
     public var inbound = RequestConfiguration()
-    /// Whether the path of a request that the app makes leads to a template where the app gives none: ids become
-    /// `{id}` by their form, such as numbers and UUIDs, and words stay. At most 50 templates for each server;
-    /// the label of further ones is `_OTHER`. `false` by default. Not for served requests, whose paths are
-    /// their callers': their template is the framework's route.
+    /// Whether the path of a request that the app makes leads to a template where the app gives none: ids
+    /// become `{id}` by their form, such as numbers and UUIDs, and words stay. At most 50 templates for each
+    /// server; the label of further ones is `_OTHER`. `false` by default. Not for served requests, whose
+    /// paths are their callers': their template is the framework's route.
     public var learnsPaths = false
     package var knownMethods = KnownMethods.standard.names
     /// Which requests leave exemplars in their histograms: by default those of a sampled trace.
@@ -163,7 +163,8 @@ extension Tap.Configuration {
 
 extension Tap.Configuration {
   /// Takes away all signals, if the environment says so (OpenTelemetry, "Environment Variable Specification",
-  /// `OTEL_SDK_DISABLED`): whatever the code sets, nothing is observed, logged, traced or served. The app runs.
+  /// `OTEL_SDK_DISABLED`): whatever the code sets, nothing is observed, logged, traced or served. The app
+  /// runs.
   mutating func obeyDisabling() {
     guard isDisabled else { return }
     warnings.append("OTEL_SDK_DISABLED is 'true': nothing is observed, logged or served")

@@ -9,9 +9,9 @@ extension Tap.Configuration {
   ///     let tap = try Tap.start(Tap.Configuration(config: config.scoped(to: "tap")))
   ///
   /// The keys are those of the variables, without their beginning and in this spelling: `logRotationSize` is
-  /// `SESSION_TAP_LOG_ROTATION_SIZE`, and `serviceName` is `OTEL_SERVICE_NAME`. The article *Metrics and limits*
-  /// lists the variables and their values. A flag is a boolean, too. What cannot be used is ignored and named in
-  /// `warnings`, by its variable.
+  /// `SESSION_TAP_LOG_ROTATION_SIZE`, and `serviceName` is `OTEL_SERVICE_NAME`. The article *Metrics and
+  /// limits* lists the variables and their values. A flag is a boolean, too. What cannot be used is ignored
+  /// and named in `warnings`, by its variable.
   public init(config: ConfigReader) {
     var environment = ProcessInfo.processInfo.environment
     for (key, variable) in Self.keys {

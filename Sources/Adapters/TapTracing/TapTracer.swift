@@ -19,8 +19,9 @@ public struct TapTracer: RequestTracer {
   /// Makes a request tracer.
   ///
   /// - Parameter tracer: A tracer that injects `traceparent` (W3C Trace Context). With any other, the
-  ///   requests carry ids of the tap's own, and the spans have different ones. With `nil` it is the active one
-  ///   where a request is made or served: that of the innermost `withTracer(_:_:)`, or the bootstrapped one.
+  ///   requests carry ids of the tap's own, and the spans have different ones. With `nil` it is the active
+  ///   one where a request is made or served: that of the innermost `withTracer(_:_:)`, or the bootstrapped
+  ///   one.
   public init(_ tracer: (any Tracer)? = nil) { given = tracer }
 
   /// The tracer of the current task.

@@ -13,8 +13,8 @@ public struct RequestObservation: Sendable, Equatable {
   package var headStatusCode: Int?
   /// The type of the error that the app threw (OpenTelemetry, `exception.type`), with its module.
   package var exceptionType: String?
-  /// The text of the error from libcurl or the app (OpenTelemetry, `exception.message`), for people and not for
-  /// labels. `nil` if there was no error or no text. The userinfo of a URL in it becomes `REDACTED`.
+  /// The text of the error from libcurl or the app (OpenTelemetry, `exception.message`), for people and not
+  /// for labels. `nil` if there was no error or no text. The userinfo of a URL in it becomes `REDACTED`.
   public var errorMessage: String? { didSet { errorMessage = errorMessage?.withoutUserinfo } }
   /// The bytes of the request's body, or `nil` if unknown. Unknown is not 0.
   public var requestBodySize: Int64?

@@ -3,10 +3,10 @@ import Synchronization
 /// The template of a path that the app gives none for: segments that are ids by their form become `{id}`, and
 /// words stay.
 ///
-/// A function of the path alone, so that a path has the same template after a restart. Ids are numbers, dates,
-/// UUIDs, ULIDs, hexadecimal numbers from eight digits on, addresses, and long tokens of mixed characters,
-/// also behind a prefix (`cus_NffrFeUfNV2Hib`) and before a suffix (`{id}.json`, `{id}:cancel`). The path of
-/// `/users/octocat` is its own template: by its form a name is a word.
+/// A function of the path alone, so that a path has the same template after a restart. Ids are numbers,
+/// dates, UUIDs, ULIDs, hexadecimal numbers from eight digits on, addresses, and long tokens of mixed
+/// characters, also behind a prefix (`cus_NffrFeUfNV2Hib`) and before a suffix (`{id}.json`, `{id}:cancel`).
+/// The path of `/users/octocat` is its own template: by its form a name is a word.
 enum LearnedPath {
   /// Paths and templates beyond these have none.
   static let pathLimit = 1_024
@@ -214,8 +214,8 @@ enum LearnedPath {
   }
 }
 
-/// The learned templates of each server: 50, of 256 servers. What is beyond has the template `_OTHER`, so that
-/// paths without ids in them, such as names of users, make no more series.
+/// The learned templates of each server: 50, of 256 servers. What is beyond has the template `_OTHER`, so
+/// that paths without ids in them, such as names of users, make no more series.
 final class LearnedPaths: Sendable {
   static let templateLimit = 50
   static let hostLimit = 256

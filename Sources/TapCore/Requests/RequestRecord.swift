@@ -47,7 +47,8 @@ package final class RequestRecord: Sendable {
   }
 
   let recorder: RequestRecorder
-  /// The app calls ``ActiveRequest/responseBegan(statusCode:route:protocolVersion:)`` when the response begins.
+  /// The app calls ``ActiveRequest/responseBegan(statusCode:route:protocolVersion:)`` when the response
+  /// begins.
   private let isToldByApp: Bool
   /// The calls of this request, if the app serves it, or of the served request within which the app makes it.
   private let served: ServedCalls?

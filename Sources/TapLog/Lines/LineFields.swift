@@ -93,7 +93,8 @@ struct LineKeys: Sendable {
   static let request = LineKeys(
     Set([
       "trace_id", "span_id", "http.request.method", "http.request.method_original",
-      "http.response.status_code", "error.type", "exception.type", "exception.message", "duration_s", "http.request.body.size",
+      "http.response.status_code", "error.type", "exception.type", "exception.message", "duration_s",
+      "http.request.body.size",
       "http.response.body.size", "outcome", "waiting_for", "idle_s", "client.name", "url.full",
       "url.template",
       "server.address", "server.port", "time_to_first_byte_s", "upstream_s", "own_s", "upstream_requests",

@@ -59,8 +59,8 @@ import TestSupport
     expectEqual(differing.map(\.0.template), [])
   }
 
-  /// Paths of public APIs, whose ids are made up: `#8` are digits, `x40` is hexadecimal, `@14` are letters and
-  /// digits, `^8` capitals and digits, `u` is a UUID, each behind the mark of the API.
+  /// Paths of public APIs, whose ids are made up: `#8` are digits, `x40` is hexadecimal, `@14` are letters
+  /// and digits, `^8` capitals and digits, `u` is a UUID, each behind the mark of the API.
   private static let made = #"""
     /repos/acme/shop/pulls/{#3}/files /repos/acme/shop/git/commits/{x40} /gists/{x32}/comments/{#9}
     /v1/customers/{cus_@14}/sources/{card_@24} /v1/payment_intents/{pi_@24}/confirm /v1/accounts/{acct_@16}
