@@ -28,8 +28,7 @@ extension Tap {
   ///   - keepsStandardError: Whether messages stay on standard error beside a log elsewhere. Without a log
   ///     they do in any case.
   ///   - metricNames: What the metrics of swift-metrics are called.
-  ///   - reveals: Whether a value of metadata with such attributes (SLG-0004 of swift-log) is logged as it
-  ///   is.
+  ///   - reveals: Whether a value of metadata with such attributes (swift-log's SLG-0004) is logged as it is.
   ///     By default one with attributes is `REDACTED`.
   /// - Returns: Whether this was the first call.
   @discardableResult
