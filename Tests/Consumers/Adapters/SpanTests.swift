@@ -249,11 +249,13 @@ import Tracing
     let server = try #require(ended.first { $0.kind == .server })
     #expect(
       server.parentSpanID == root.spanID && server.operationName == "GET /users/{id}" && server.status == nil)
-    #expect(
-      attributes(server).filter { $0.key != "http.response.body.size" } == [
-        "http.request.method": "GET", "http.response.status_code": "200", "http.route": "/users/{id}",
-        "url.path": "/users/7", "url.scheme": "http",
-      ])
+    var expected = [
+      "http.request.method": "GET", "http.response.status_code": "200", "http.route": "/users/{id}",
+      "url.path": "/users/7", "url.scheme": "http",
+    ]
+    // A middleware of Hummingbird's does not see it.
+    if way == .server { expected["network.protocol.version"] = "1.1" }
+    #expect(attributes(server).filter { $0.key != "http.response.body.size" } == expected)
     let client = try #require(ended.first { $0.kind == .client })
     #expect(client.operationName == "HTTP" && client.status == .init(code: .error))
     #expect(attributes(client)["http.request.method_original"] == "BREW")
