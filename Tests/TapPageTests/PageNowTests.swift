@@ -85,7 +85,7 @@ import TestSupport
       12, content.request(host: "a.test"), 2_000, .failure(.timeout, statusCode: nil),
       phases: [.processing: 2_000])
     let line = PageContent.line(
-      #""error.type":"timeout","duration_s":2,"queue_s":0.1,"processing_s":1.9,"cut_off_phase":"processing","network.round_trip_s":0.001,"error.message":"no response within 2.0 s: timeoutInterval""#
+      #""error.type":"timeout","duration_s":2,"queue_s":0.1,"processing_s":1.9,"cut_off_phase":"processing","network.round_trip_s":0.001,"exception.message":"no response within 2.0 s: timeoutInterval""#
     )
     try await Self.show(content, log: line) { browser, _ in
       #expect(

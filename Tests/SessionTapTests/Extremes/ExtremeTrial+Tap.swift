@@ -35,6 +35,10 @@ extension ExtremeTrial {
       + start("Tap.Configuration.shutdownTimeout", at: Duration.extremes) {
         $0.configuration.shutdownTimeout = $1
       }
+      + start("Tap.Configuration.serviceName", at: String.extremes) { $0.configuration.serviceName = $1 }
+      + start("Tap.Configuration.blackBox", at: String.extremes) {
+        $0.configuration.blackBox = "/nowhere/\($1)"
+      }
       + start(target, at: String.extremes) {
         $0.configuration.target = TargetInfo(serviceName: $1, resourceAttributes: $1)
       }
@@ -167,6 +171,14 @@ extension ExtremeTrial {
     return access + limits
       + listen(tcp, at: hosts, refusedAs: .addressNotAvailable) { .tcp(host: $0, port: 0) }
       + listen(tcp, at: ports, refusedAs: .invalidConfiguration) { .tcp(host: "127.0.0.1", port: $0) }
+      + use("Endpoint.Configuration.port", at: ports) { run, port in
+        var configuration = Endpoint.Configuration()
+        configuration.port = port
+        do {
+          _ = try Endpoint(configuration: configuration, routes: [.liveness()]).start()
+          try run.expect(false, "the port is not refused")
+        } catch let error as EndpointError { try run.expect(error.code == .invalidConfiguration, "\(error)") }
+      }
       + listen("loopback", at: ports, refusedAs: .invalidConfiguration) { .loopback(port: $0) }
       + use("Endpoint.shutdown") { try await $0.serve(by: .init(address: .loopback(port: 0)), within: $1) }
   }
