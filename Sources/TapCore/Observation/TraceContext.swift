@@ -11,11 +11,20 @@ public struct TraceContext: Sendable, Equatable {
   private let flags: UInt8
   /// What tracing systems say of the trace: the value of the header, to be sent as it came (section 3.3).
   public let tracestate: String?
+  /// A tracer's span, ``ServedCalls``, or a ``SpanWithin`` for both. One reference, because a trace is copied
+  /// often. Equality ignores it.
+  private var object: (any AnyObject & Sendable)?
+
   /// The span of a ``RequestTracer`` that has these ids, if one has made it. Equality ignores it.
-  public let span: (any AnyObject & Sendable)?
+  public var span: (any AnyObject & Sendable)? {
+    object is ServedCalls ? nil : (object as? SpanWithin)?.span ?? object
+  }
+
   /// The calls of the served request that has this trace, or within which a request with this trace is made.
-  /// Equality ignores it.
-  package private(set) var served: ServedCalls?
+  package var served: ServedCalls? {
+    guard let object else { return nil }
+    return object as? ServedCalls ?? (object as? SpanWithin)?.served
+  }
 
   /// The `sampled` flag: the caller may have recorded this trace.
   public var isSampled: Bool { flags & Self.sampled != 0 }
@@ -72,11 +81,11 @@ public struct TraceContext: Sendable, Equatable {
 
   private init(
     _ trace: TraceBits, span: UInt64, flags: UInt8, tracestate: String? = nil,
-    of object: (any AnyObject & Sendable)? = nil, within served: ServedCalls? = nil
+    of object: (any AnyObject & Sendable)? = nil
   ) {
     (high, low) = (trace.high, trace.low)
     (spanBits, self.flags) = (span, flags)
-    (self.tracestate, self.span, self.served) = (tracestate, object, served)
+    (self.tracestate, self.object) = (tracestate, object)
     if !Self.isInUse.load(ordering: .relaxed) { Self.isInUse.store(true, ordering: .relaxed) }
   }
 
@@ -84,10 +93,9 @@ public struct TraceContext: Sendable, Equatable {
   init(_ trace: TraceBits, span: UInt64) { self.init(trace, span: span, flags: 0) }
 
   /// The same, as that of a served request or of a call within it.
-  package func within(_ served: ServedCalls?) -> TraceContext {
-    var trace = self
-    trace.served = served
-    return trace
+  package consuming func within(_ served: ServedCalls?) -> TraceContext {
+    object = if let served, let span { SpanWithin(span: span, served: served) } else { served ?? span }
+    return self
   }
 
   /// The ids and flags alone: what outlives the request keeps neither an object of a tracer's nor its calls.
@@ -129,7 +137,7 @@ public struct TraceContext: Sendable, Equatable {
   /// A new span of the same trace, for a request that this span makes: with the same flags and `tracestate`.
   public func child() -> TraceContext {
     TraceContext(
-      traceBits, span: TraceIdentifiers.next().span, flags: flags, tracestate: tracestate, within: served)
+      traceBits, span: TraceIdentifiers.next().span, flags: flags, tracestate: tracestate, of: served)
   }
 
   /// The value of a `traceparent` header, version 00.
@@ -190,9 +198,18 @@ extension TraceContext {
   /// The trace of a request that is made here, within the served request of this task, or else that of the
   /// trace.
   var madeHere: TraceContext {
-    let served = (Self.current ?? NewestTracing.found)?.served
-    return served == nil ? self : within(served)
+    let found = Self.current ?? NewestTracing.sources.findTrace?()
+    guard let served = found?.served, served !== self.served else { return self }
+    return within(served)
   }
+}
+
+/// A span of a request within a served one.
+private final class SpanWithin: Sendable {
+  let span: any AnyObject & Sendable
+  let served: ServedCalls
+
+  init(span: any AnyObject & Sendable, served: ServedCalls) { (self.span, self.served) = (span, served) }
 }
 
 /// Makes the identifiers of traces and spans: random, not secret (W3C Trace Context, section 3.2.2.3).

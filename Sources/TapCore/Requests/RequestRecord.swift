@@ -50,9 +50,7 @@ package final class RequestRecord: Sendable {
   /// The app calls ``ActiveRequest/responseBegan(statusCode:route:protocolVersion:)`` when the response
   /// begins.
   private let isToldByApp: Bool
-  /// The calls of this request, if the app serves it, or of the served request within which the app makes it.
-  private let served: ServedCalls?
-  /// Of a request that is such a call: the index of its client.
+  /// Of a call within a served request: the index of its client in ``served``.
   private let callIndex: Int?
   private let state: Mutex<State>
   /// What is known of the request: at first its description. Guarded by `state` until its end, and unchanged
@@ -69,8 +67,7 @@ package final class RequestRecord: Sendable {
     progress source: (any RequestProgressSource)? = nil
   ) {
     (self.recorder, isToldByApp) = (recorder, false)
-    served = description.traceContext?.served
-    callIndex = served?.enter(description.client, at: .now)
+    callIndex = description.traceContext?.served?.enter(description.client, at: .now)
     let slot = recorder.blackBox?.keep(description, isStarted: false) ?? .none
     contents = Contents(observation: RequestObservation(begun: description))
     state = Mutex(State(source: source, slot: slot))
@@ -81,8 +78,9 @@ package final class RequestRecord: Sendable {
   init(begun description: consuming RequestDescription, recorder: RequestRecorder) {
     let now = Instant.now
     (self.recorder, isToldByApp) = (recorder, true)
-    served = description.traceContext?.served
-    callIndex = description.direction == .inbound ? nil : served?.enter(description.client, at: now)
+    callIndex =
+      description.direction == .inbound
+      ? nil : description.traceContext?.served?.enter(description.client, at: now)
     let time = Timestamp.now
     let slot =
       recorder.blackBox?.keep(description, isStarted: true, isToldByApp: true, at: now, time) ?? .none
@@ -93,23 +91,20 @@ package final class RequestRecord: Sendable {
   }
 
   deinit {
-    if callIndex != nil, !hasLeft { leave(at: .now) }
+    if let callIndex {
+      switch state.withLock({ $0.stage }) {
+      case .made, .active: served?.leave(callIndex, at: .now)
+      case .givenUp, .ended: break
+      }
+    }
     recorder.count(-1)
     // It may not have begun.
     if let box = recorder.blackBox { state.withLock { box.free(&$0.slot, at: .now) } }
   }
 
-  private var hasLeft: Bool {
-    switch state.withLock({ $0.stage }) {
-    case .made, .active: false
-    case .givenUp, .ended: true
-    }
-  }
-
-  /// Leaves the served request whose call this is.
-  private func leave(at instant: Instant) {
-    if let callIndex { served?.leave(callIndex, at: instant) }
-  }
+  /// The calls of this request, if the app serves it, or of the served request within which the app makes it.
+  /// Read under the lock of `state`.
+  private var served: ServedCalls? { contents.observation.request.traceContext?.served }
 
   package var isActive: Bool { state.withLock { if case .active = $0.stage { true } else { false } } }
 
@@ -138,17 +133,19 @@ package final class RequestRecord: Sendable {
   ) {
     announce { state in
       switch state.stage {
-      case .made: state.stage = .givenUp
+      case .made:
+        state.stage = .givenUp
+        if let callIndex { served?.leave(callIndex, at: instant) }
       case .givenUp, .ended: return false
       case .active(let start, let statusCode):
         (state.stage, state.source) = (.ended, nil)
         if end.statusCode == nil { contents.observation.headStatusCode = statusCode }
+        let isInbound = contents.observation.request.direction == .inbound
+        let upstream = isInbound ? served?.end(at: instant) : nil
+        if let callIndex { served?.leave(callIndex, at: instant) }
         contents.observation.end(end, after: instant.nanoseconds &- start.nanoseconds, add)
-        if contents.observation.request.direction == .inbound {
-          contents.observation.setUpstream(served?.end(at: instant))
-        }
+        if let upstream { contents.observation.setUpstream(upstream) }
       }
-      leave(at: instant)
       recorder.blackBox?.free(&state.slot, at: instant)
       return true
     }
@@ -205,7 +202,7 @@ package final class RequestRecord: Sendable {
       let progress =
         source?.progress ?? RequestProgress(wait: isToldByApp ? wait : nil, statusCode: statusCode)
       var snapshot = RequestSnapshot(request, start: start, begin: begin, progress, at: now)
-      if isInbound { snapshot.upstream = served?.time(at: now) }
+      if isInbound { snapshot.upstream = request.traceContext?.served?.time(at: now) }
       return snapshot
     }
   }
@@ -296,9 +293,8 @@ extension RequestObservation {
   }
 
   /// A call may end between the end of the served request and this one.
-  fileprivate mutating func setUpstream(_ time: UpstreamTime?) {
-    guard var time else { return }
-    time.nanoseconds = min(time.nanoseconds, max(0, duration.nanoseconds))
+  fileprivate mutating func setUpstream(_ time: UpstreamTime) {
     upstream = time
+    upstream?.nanoseconds = min(time.nanoseconds, max(0, duration.nanoseconds))
   }
 }

@@ -79,11 +79,6 @@ enum NewestTracing {
     change { $0.findTrace = find }
   }
 
-  /// The trace of the current work that an adapter finds. Takes no lock where there is no adapter.
-  static var found: TraceContext? {
-    hasSources.load(ordering: .acquiring) ? state.withLock { $0.findTrace }?() : nil
-  }
-
   /// The tracer, and what finds an adapter's trace.
   static var sources: (tracer: (any RequestTracer)?, findTrace: (@Sendable () -> TraceContext?)?) {
     guard hasSources.load(ordering: .acquiring) else { return (nil, nil) }
