@@ -53,7 +53,12 @@ let package = Package(
     .testTarget(name: "TapEndpointTests", dependencies: ["TapEndpoint", "TestSupport"]),
     .testTarget(name: "TapPageTests", dependencies: ["SessionTap", "TapPage", "TestSupport"]),
     .testTarget(name: "TapURLSessionTests", dependencies: ["TapURLSession", "TestSupport"]),
-    .testTarget(name: "SessionTapTests", dependencies: ["SessionTap", "TapTesting", "TestSupport"]),
+    .testTarget(
+      name: "SessionTapTests", dependencies: ["SessionTap", "TapTesting", "TestSupport"],
+      // A look-up that takes long: libcurl has to find the test's.
+      linkerSettings: [
+        .unsafeFlags(["-Xlinker", "--export-dynamic-symbol=getaddrinfo"], .when(platforms: [.linux]))
+      ]),
     .testTarget(name: "DashboardTests", dependencies: ["SessionTap", "TestSupport"]),
   ]
 )

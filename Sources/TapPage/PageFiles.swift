@@ -260,6 +260,7 @@ button.step { width: 100%; max-width: none; min-height: 0; text-align: left; bac
   td:empty, .brief td:nth-child(4) { display: none; }
   td:first-child { flex: 0 0 100%; font-size: .9rem; font-weight: bold; white-space: normal; }
   td + td::before { content: attr(data-name) "\a0"; }
+  .findings td:first-child { font-weight: normal; }
   .brief td:first-child { flex: 1; font-weight: normal; }
   .brief td:first-child *, .brief td:nth-child(2) { display: block; max-width: 100%; overflow: hidden;
     text-overflow: ellipsis; white-space: nowrap; }
@@ -620,8 +621,7 @@ function setText(node, text) {
 
 const HIDDEN = { "aria-hidden": true };
 const QUANTILES = [.5, .9, .99], LINES = ["one", "two", "three"], DASHES = [[], [7, 4], [1, 4]];
-// The rate of less than two seconds would mean little.
-const rateOf = (count, { from, to }) => count * 1000 / Math.max(to - from, 2000);
+const rateOf = (count, { from, to }) => count * 1000 / (to - from);
 // For each chart: its subject, its lines, their values in a step, the text of a value, and the least top of
 // the scale. The scale of the latency is logarithmic, so that a p99 of seconds does not hide a p50 of
 // milliseconds.
@@ -647,11 +647,13 @@ function makeChart(side, name) {
 // What the charts show: the chosen steps, the time that they cover, and for each chart a function that
 // describes a step in words. Without a choice the charts begin with the last minute, and cover more as more
 // is known.
-const shown = { steps: [], span: 60000, time: NaN, words: {}, colours: [] };
+const shown = { steps: [], charted: [], span: 60000, time: NaN, words: {}, colours: [] };
 
 function setSpan() {
   const start = chosen.minutes ? known.time - 60000 * chosen.minutes : -Infinity;
   shown.steps = known.steps.filter(step => step.to > start);
+  // A last step of less than two seconds would say little.
+  shown.charted = shown.steps.filter((step, i, { length }) => i < length - 1 || !i || step.to - step.from >= 2000);
   shown.time = known.time;
   shown.span = 60000 * chosen.minutes || [60000, 120000, 300000].find(span => span >= covered() * 1000) || WINDOW;
 }
@@ -669,7 +671,7 @@ function roundTop(value, least) {
 // Draws a line for each column, interrupted where there is no value. The values of a step are kept with its
 // sums, because most steps never change.
 function drawLines(context, sums, { bounds }, id, [, keys, valuesOf, format, least, isLogarithmic]) {
-  const { width, height } = context.canvas, rows = sums.map((sum, i) => sum[id] ??= valuesOf(sum, shown.steps[i], bounds));
+  const { width, height } = context.canvas, rows = sums.map((sum, i) => sum[id] ??= valuesOf(sum, shown.charted[i], bounds));
   const highest = Math.max(...rows.flat().filter(isFinite), 0), top = roundTop(highest, isLogarithmic ? 10 * least : least);
   const unit = devicePixelRatio, said = value => isFinite(value) ? (isLogarithmic ? "≈\u00a0" : "") + format(value) : "–";
   context.lineWidth = 2 * unit;
@@ -680,7 +682,7 @@ function drawLines(context, sums, { bounds }, id, [, keys, valuesOf, format, lea
     rows.forEach(({ [column]: value }, i) => {
       if (!isFinite(value)) return;
       const part = isLogarithmic ? Math.max(0, Math.log(value / least) / Math.log(top / least)) : value / top;
-      const y = 2 * unit + (height - 4 * unit) * (1 - part), { from, to } = shown.steps[i];
+      const y = 2 * unit + (height - 4 * unit) * (1 - part), { from, to } = shown.charted[i];
       context[isFinite(rows[i - 1]?.[column]) ? "lineTo" : "moveTo"](across(from, width), y);
       context.lineTo(across(to, width), y);
     });
@@ -697,11 +699,11 @@ const bucketName = (bounds, i) => bounds[i] === Infinity ? `over ${seconds(bound
 // requests in a second.
 function drawHeat(context, sums, { bounds }, id) {
   const { width, height } = context.canvas, count = Math.max(bounds.length, 1), finite = bounds.filter(isFinite);
-  const rates = sums.map((sum, i) => sum[id] ??= Array.from(sum.subarray(BUCKETS), count => rateOf(count, shown.steps[i])));
+  const rates = sums.map((sum, i) => sum[id] ??= Array.from(sum.subarray(BUCKETS), count => rateOf(count, shown.charted[i])));
   const positive = rates.flat().filter(rate => rate > 0), highest = Math.max(...positive), lowest = Math.min(...positive);
   context.fillStyle = shown.colours[0];
   rates.forEach((rate, i) => {
-    const left = Math.floor(across(shown.steps[i].from, width)), right = Math.ceil(across(shown.steps[i].to, width));
+    const left = Math.floor(across(shown.charted[i].from, width)), right = Math.ceil(across(shown.charted[i].to, width));
     rate.forEach((value, row) => {
       if (!(value > 0)) return;
       const box = [left, Math.floor((count - 1 - row) * height / count), right - left, Math.ceil(height / count)];
@@ -732,7 +734,7 @@ function drawChart(side, name, sums) {
 
 function charts() {
   for (const side of SIDES.filter(isSideShown)) {
-    const sums = shown.steps.map(step => sumOf(step, side));
+    const sums = shown.charted.map(step => sumOf(step, side));
     for (const name of Object.keys(CHARTS)) drawChart(side, name, sums);
   }
   for (const node of all(".from")) setText(node, `${shown.span / 60000} min ago`);
@@ -759,7 +761,7 @@ let pointer;
 // All charts show their values at the moment under the pointer, or else at the last moment.
 function readOut() {
   const time = pointer && shown.time - (1 - pointer.x) * shown.span;
-  const index = pointer ? shown.steps.findIndex(step => step.from <= time && time < step.to) : shown.steps.length - 1;
+  const index = pointer ? shown.charted.findIndex(step => step.from <= time && time < step.to) : shown.charted.length - 1;
   for (const [id, words] of Object.entries(shown.words)) words(index).forEach((text, i) => setText($(`${id}-now-${i}`), text));
   for (const node of all(".moment")) setText(node, pointer ? clock(time) : "");
   for (const node of all(".cross")) {

@@ -23,6 +23,7 @@ extension Evidence {
     active = Self.active(waiting)
     moreActive = max(0, waiting.count - waiting.oldest.count)
     (held, unstarted) = (waiting.held, waiting.unstartedCount)
+    previousEnd = recorder.blackBox?.previousEnd.flatMap { Self.sentence($0, at: time) }
   }
 
   private static func add(
@@ -59,6 +60,19 @@ extension Evidence {
   /// A 4xx that the app answers has no error type, because its caller made the mistake.
   private static func failure(_ labels: [String: String]) -> String? {
     labels["error_type"] ?? labels["http_response_status_code"].flatMap { Tally.isRefusal($0) ? $0 : nil }
+  }
+
+  /// What is known of the end of the process before this one, in the first ten minutes after it.
+  private static func sentence(_ end: PreviousEnd, at time: Timestamp) -> String? {
+    let age = time.nanosecondsSinceEpoch &- end.lastSign.nanosecondsSinceEpoch
+    guard (0...600_000_000_000).contains(age) else { return nil }
+    let oldest = end.oldest.map { request in
+      let kind = RequestKind(request.request)
+      return
+        ", the oldest \(kind.isMade ? "of `\(kind.client)` to" : "served at") \(kind.name), since \(Words.time(request.start))"
+    }
+    return "The process before this one (\(end.processID)) ended without a shutdown; it was last seen at "
+      + "\(Words.time(end.lastSign)) with \(Words.count(end.requestCount, "active request"))\(oldest ?? "")."
   }
 
   private static func active(_ waiting: WaitingRequests) -> [Active] {
