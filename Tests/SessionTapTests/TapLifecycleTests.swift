@@ -177,4 +177,31 @@ import TestSupport
     #expect(line.contains("\"message\":\"\(message)\"") && line.contains(#""severity":"WARN""#))
     session.invalidateAndCancel()
   }
+
+  /// They are told apart by the signals that they block, all but those of faults. In a process of its own,
+  /// since other tests have taps.
+  @Test(.needs(.program)) func `taps that came and went leave no thread, though their requests are active`()
+    async
+  {
+    await #expect(processExitsWith: .exitCode(7)) {
+      func threadCount() -> Int {
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+        return threads.count { thread in
+          let status = try? String(contentsOfFile: "/proc/self/task/\(thread)/status", encoding: .utf8)
+          return status?.contains("SigBlk:\tfffffffe7ffffb07") == true
+        }
+      }
+      var (requests, most): ([ActiveRequest], Int) = ([], 0)
+      for _ in 0..<400 {
+        let tap = try Tap.start(.test(log: .memory))
+        requests.append(tap.inbound.begin(method: "GET", path: "/"))
+        most = max(most, threadCount())
+        await tap.shutdown()
+      }
+      // The first report of a request is due after 30 s.
+      let deadline = ContinuousClock.now + .seconds(10)
+      while threadCount() > 0, ContinuousClock.now < deadline { await Task.yield() }
+      exit(most > 0 && threadCount() == 0 ? 7 : 1)
+    }
+  }
 }

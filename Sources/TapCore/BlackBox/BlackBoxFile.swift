@@ -131,9 +131,11 @@ package final class BlackBoxFile: Sendable {
   }
 
   private static func leave(_ state: inout State) {
+    // Once: by then another file may have what this one's memory was noted with.
+    guard let file = state.descriptors else { return }
     // The lock goes last: until then no other process uses the file.
     if let memory = state.memory, !memory.detach() { return }
-    state.descriptors?.close()
+    file.close()
     state.descriptors = nil
   }
 

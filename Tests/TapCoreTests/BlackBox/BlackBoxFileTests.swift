@@ -156,6 +156,21 @@ import TestSupport
     #expect(told.withLock { $0 } == [[cut], [cut], [cut], [gone], [gone]])
   }
 
+  /// What the first one's memory was noted with is the second one's by then.
+  @Test func `a file that is given up twice leaves another one's memory alone`() throws {
+    let files = try ["first", "second"].map { try BlackBoxFile(path: folder($0)) }
+    let first = try box(files[0])
+    truncate(files[0].path, 0)
+    _ = files[0].look(at: .now)
+    let second = try box(files[1])
+    first.close()
+    truncate(files[1].path, 0)
+    #expect(files[1].look(at: .now).fault != nil)
+    // Ends the process if the memory is the file's.
+    _ = Self.keep(10, in: second)
+    #expect(try BlackBoxFile.read(path: files[1].path).content == nil)
+  }
+
   @Test func `a sign of life is as late as the last begin, end or look`() throws {
     let file = try BlackBoxFile(path: path)
     let slot = BlackBoxSlot(at: try file.takeOver(serviceName: "").memory + BlackBoxHeader.size)
