@@ -77,9 +77,6 @@ for target in package.targets {
   // one of them ends that of 6.3.1.
   if target.type == .test {
     target.swiftSettings?.append(.unsafeFlags(["-Onone"], .when(configuration: .release)))
-    // Nobody imports their modules: made apart, each would have all its macros expanded once more.
-    target.swiftSettings?.append(
-      .unsafeFlags(["-no-emit-module-separately"], .when(configuration: .debug)))
   }
 }
 

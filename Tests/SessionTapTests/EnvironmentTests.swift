@@ -241,7 +241,7 @@ import TestSupport
 
   /// OpenTelemetry, "Environment Variable Specification", `OTEL_SDK_DISABLED`.
   @Test func `a tap that is disabled does nothing, whatever the code sets, and the app runs`() async throws {
-    let (origin, folder) = (try await Origin { _ in [.response()] }, try TemporaryFolder())
+    let (origin, folder) = (try Origin { _ in [.response()] }, try TemporaryFolder())
     let observer = RecordingObserver()
     var configuration = Tap.Configuration(environment: ["OTEL_SDK_DISABLED": "true", "SESSION_TAP_PORT": "0"])
     configuration.isQuiet = true

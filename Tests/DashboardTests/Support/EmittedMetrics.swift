@@ -20,18 +20,19 @@ struct EmittedMetrics {
     }
   }
 
-  /// A tap that has an observer, has served a scrape and has one that outlives its request, and request
-  /// metrics that have seen a request of every kind.
+  /// A tap that has an observer and a black box, has served a scrape and has one that outlives its request,
+  /// and request metrics that have seen a request of every kind.
   static func everything() async throws -> EmittedMetrics {
     var emitted = EmittedMetrics()
     emitted.read(try requests().exposition(in: .text))
 
-    let folder = try TemporaryFolder()
+    let (folder, memory) = (try TemporaryFolder(), try TemporaryFolder(isInMemory: true))
     let stuck = StuckCollector()
     var endpoint = Endpoint.Configuration(address: .loopback(port: 0))
     endpoint.limits.answerTimeout = .milliseconds(100)
     var configuration = Tap.Configuration(environment: ["OTEL_SERVICE_NAME": "shop"])
     configuration.log = .file(folder("requests.jsonl"))
+    configuration.blackBox = memory("requests")
     configuration.observers = [CallingObserver()]
     configuration.endpoint = endpoint
     let tap = try Tap.start(configuration)
