@@ -50,7 +50,11 @@ package final class RequestRecord: Sendable {
   /// The app calls ``ActiveRequest/responseBegan(statusCode:route:protocolVersion:)`` when the response
   /// begins.
   private let isToldByApp: Bool
-  /// Of a call within a served request: the index of its client in ``served``.
+  /// The calls of this request, if the app serves it, or of the served request within which the app makes it.
+  /// Kept here, because reading it from the observation copies the request.
+  private let served: ServedCalls?
+  /// Of a call within a served request: the index of its client in ``served``. `nil` of a request that the
+  /// app serves.
   private let callIndex: Int?
   private let state: Mutex<State>
   /// What is known of the request: at first its description. Guarded by `state` until its end, and unchanged
@@ -67,7 +71,9 @@ package final class RequestRecord: Sendable {
     progress source: (any RequestProgressSource)? = nil
   ) {
     (self.recorder, isToldByApp) = (recorder, false)
-    callIndex = description.traceContext?.served?.enter(description.client, at: .now)
+    let calls = description.traceContext?.served
+    callIndex = calls?.enter(description.client, at: .now)
+    served = callIndex == nil ? nil : calls
     let slot = recorder.blackBox?.keep(description, isStarted: false) ?? .none
     contents = Contents(observation: RequestObservation(begun: description))
     state = Mutex(State(source: source, slot: slot))
@@ -78,9 +84,9 @@ package final class RequestRecord: Sendable {
   init(begun description: consuming RequestDescription, recorder: RequestRecorder) {
     let now = Instant.now
     (self.recorder, isToldByApp) = (recorder, true)
-    callIndex =
-      description.direction == .inbound
-      ? nil : description.traceContext?.served?.enter(description.client, at: now)
+    let (calls, isInbound) = (description.traceContext?.served, description.direction == .inbound)
+    callIndex = isInbound ? nil : calls?.enter(description.client, at: now)
+    served = isInbound || callIndex != nil ? calls : nil
     let time = Timestamp.now
     let slot =
       recorder.blackBox?.keep(description, isStarted: true, isToldByApp: true, at: now, time) ?? .none
@@ -101,10 +107,6 @@ package final class RequestRecord: Sendable {
     // It may not have begun.
     if let box = recorder.blackBox { state.withLock { box.free(&$0.slot, at: .now) } }
   }
-
-  /// The calls of this request, if the app serves it, or of the served request within which the app makes it.
-  /// Read under the lock of `state`.
-  private var served: ServedCalls? { contents.observation.request.traceContext?.served }
 
   package var isActive: Bool { state.withLock { if case .active = $0.stage { true } else { false } } }
 
@@ -140,8 +142,7 @@ package final class RequestRecord: Sendable {
       case .active(let start, let statusCode):
         (state.stage, state.source) = (.ended, nil)
         if end.statusCode == nil { contents.observation.headStatusCode = statusCode }
-        let isInbound = contents.observation.request.direction == .inbound
-        let upstream = isInbound ? served?.end(at: instant) : nil
+        let upstream = callIndex == nil ? served?.end(at: instant) : nil
         if let callIndex { served?.leave(callIndex, at: instant) }
         contents.observation.end(end, after: instant.nanoseconds &- start.nanoseconds, add)
         if let upstream { contents.observation.setUpstream(upstream) }
@@ -202,7 +203,7 @@ package final class RequestRecord: Sendable {
       let progress =
         source?.progress ?? RequestProgress(wait: isToldByApp ? wait : nil, statusCode: statusCode)
       var snapshot = RequestSnapshot(request, start: start, begin: begin, progress, at: now)
-      if isInbound { snapshot.upstream = request.traceContext?.served?.time(at: now) }
+      if isInbound { snapshot.upstream = served?.time(at: now) }
       return snapshot
     }
   }
