@@ -124,11 +124,10 @@ def inbound():
             ]),
             ("Load", [
                 graph("Active by method", "Requests that are being served.", "short",
-                      (active(SERVED_ACTIVE, PROCESS, "http_request_method"), "{{http_request_method}}"), stack=True,
-                      width=8),
+                      (active(SERVED_ACTIVE, PROCESS, "http_request_method"), "{{http_request_method}}"), stack=True),
                 graph("Oldest active", "Age of the oldest request that is being served.", "s",
                       (f"max by (http_request_method) (http_server_oldest_active_request_seconds{{{PROCESS}}})",
-                       "{{http_request_method}}"), width=8),
+                       "{{http_request_method}}")),
                 top("All of them", "Requests a second by all of their labels.", served(*EACH), NAMES, "reqps",
                     value="Requests a second", width=24),
             ]),

@@ -94,6 +94,11 @@ def tap():
                       (f"max by (instance) (session_tap_queue_held_seconds{{{PROCESS}}})", each)),
                 graph("Unfinished requests", "Requests that were active when a process ended, as its last push has them.",
                       "short", (f"sum by (instance) (session_tap_unfinished_requests{{{PROCESS}}})", each)),
+                graph("Left by the process before", "Requests that were active when a process before ended without a shutdown, as "
+                      "the black box has them.", "short",
+                      (f"sum by (instance) (session_tap_black_box_unfinished_requests_total{{{PROCESS}}})", each)),
+                graph("Black box full", "Requests that found no place in the black box, because too many were active.", "cps",
+                      (total("session_tap_black_box_missed_requests_total", "instance", labels=PROCESS), each)),
                 graph("Refused threads", "Starts of a thread that the system refused, at a limit of tasks. Each is tried again.",
                       "cps", (total("session_tap_refused_threads_total", "instance", labels=PROCESS), each)),
                 graph("Unknown connections", "Requests whose connection the kernel could not be asked of. Their round trip is "
