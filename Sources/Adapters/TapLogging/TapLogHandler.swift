@@ -31,8 +31,6 @@ public struct TapLogHandler: LogHandler {
   public var metadataProvider: Logger.MetadataProvider?
   /// Whether a value of metadata with these attributes is logged as it is: by default none is. swift-log has
   /// attributes, and packages define them: only the app knows which do not mean that a value is sensitive.
-  ///
-  ///     handler.reveals = { $0[Sensitivity.self] == .public }
   public var reveals: @Sendable (Logger.MetadataValueAttributes) -> Bool = { _ in false }
 
   private let label: String

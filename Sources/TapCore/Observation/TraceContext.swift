@@ -75,8 +75,8 @@ public struct TraceContext: Sendable, Equatable {
     return TraceContext(TraceBits(high: high, low: low), span: span, flags: UInt8(flags & 3))
   }
 
-  /// Whether the process has made any. Without one, none is ``current``: then a request reads this flag instead
-  /// of the task's values.
+  /// Whether the process has made any. Without one, none is ``current``: then a request reads this flag
+  /// instead of the task's values.
   private static let isInUse = Atomic(false)
 
   private init(
