@@ -3,8 +3,8 @@ import Foundation
 public import SessionTap
 
 extension Tap.Configuration {
-  /// Makes the configuration of the process's environment, changed by a reader of swift-configuration, such as
-  /// `config.scoped(to: "tap")`.
+  /// Makes the configuration of the process's environment, changed by a reader of swift-configuration, such
+  /// as `config.scoped(to: "tap")`.
   ///
   /// The keys are those of the variables, without their beginning and in this spelling: `logRotationSize` is
   /// `SESSION_TAP_LOG_ROTATION_SIZE`, and `serviceName` is `OTEL_SERVICE_NAME`. The article *Metrics and

@@ -272,10 +272,8 @@ package final class RequestRecord: Sendable {
       }
       store.end(observation, series)
     }
-    if case .begin = delivered {
-    } else {
-      for consumer in recorder.consumers { consumer.requestStarted(observation.request) }
-    }
+    let isBegun = if case .begin = delivered { true } else { false }
+    if !isBegun { for consumer in recorder.consumers { consumer.requestStarted(observation.request) } }
     for consumer in recorder.consumers {
       if isReported {
         consumer.unfinishedRequestEnded(observation)

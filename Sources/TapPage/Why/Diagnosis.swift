@@ -144,7 +144,7 @@ struct Past: Sendable {
     let words =
       isOver
       ? "from \(Words.time(since)) to \(Words.time(end))"
-      : first < begin ? "\(inTime) and since \(Words.time(since))" : "since \(Words.time(since))"
+      : first < begin ? "\(inTime), as since \(Words.time(since))" : "since \(Words.time(since))"
     return Episode(since: since, last: end, tally: tally, words: words)
   }
 

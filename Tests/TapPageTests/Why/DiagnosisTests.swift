@@ -247,14 +247,14 @@ import TestSupport
     All is well: 360 requests ended in the last 30 s, and 60 of them failed.
     60 of 60 requests of `payments` to POST pay.test/charge failed from 11:59:30 to 11:59:45 (0 of 1140 before): 500 Internal Server Error.
     # always, one in ten
-    12 of 120 requests of `payments` to POST pay.test/charge failed in the last 30 s and since 11:50:00 (114 of 1140 before): 503 Service Unavailable.
+    12 of 120 requests of `payments` to POST pay.test/charge failed in the last 30 s, as since 11:50:00 (114 of 1140 before): 503 Service Unavailable.
     # three in a quarter of an hour, all failed
     1 of 1 requests of `payments` to POST pay.test/charge failed since 11:59:50 (2 of 2 before): tls, the TLS handshake failed, or the certificate was refused.
     # a key has expired
     60 of 60 requests of `rates` to GET rates.test/rates were answered with a 4xx since 11:59:45 (0 of 1140 before): 401 Unauthorized.
     # what is often not there
     All is well: 360 requests ended in the last 30 s, and none of them failed.
-    90 of 120 requests of `rates` to GET rates.test/rates were answered with a 4xx in the last 30 s and since 11:50:00 (855 of 1140 before): 404 Not Found.
+    90 of 120 requests of `rates` to GET rates.test/rates were answered with a 4xx in the last 30 s, as since 11:50:00 (855 of 1140 before): 404 Not Found.
     # callers that ask for nothing
     All is well: 600 requests ended in the last 30 s, and none of them failed.
     240 of 360 served requests of GET /checkout were answered with a 4xx since 11:59:30 (0 of 1140 before): 404 Not Found.
@@ -277,7 +277,7 @@ import TestSupport
     120 requests of `rates` to GET rates.test/rates took 229 ms on average since 11:59:30 (5 ms before), 18 of them over 1 s: 229 ms of it is processing, the wait for the server's answer.
     # as slow as ever
     All is well: 360 requests ended in the last 30 s, and none of them failed.
-    120 requests of `rates` to GET rates.test/rates took 2 s on average in the last 30 s and since 11:50:00 (2 s before), 120 of them over 1 s: 2 s of it is processing, the wait for the server's answer.
+    120 requests of `rates` to GET rates.test/rates took 2 s on average in the last 30 s, as since 11:50:00 (2 s before), 120 of them over 1 s: 2 s of it is processing, the wait for the server's answer.
     # slow, and over
     All is well: 360 requests ended in the last 30 s, and none of them failed.
     80 requests of `rates` to GET rates.test/rates took 2 s on average from 11:59:30 to 11:59:50 (5 ms before), 80 of them over 1 s: 2 s of it is processing, the wait for the server's answer.
