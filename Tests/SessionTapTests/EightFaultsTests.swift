@@ -183,7 +183,7 @@ func getaddrinfoOfTests(
     exit(failures == 0 ? 7 : 1)
   }
 
-  @Test(.enabled(if: Extent.isExtensive, "it takes minutes"))
+  @Test(.enabled(if: Extent.isAlone, "beside other tests, requests are slow indeed"))
   func `the first line names the fault and the client, and all is well before and after`() async {
     await #expect(processExitsWith: .exitCode(7)) {
       // Not on a thread of Swift's tasks, which have Dispatch's.
