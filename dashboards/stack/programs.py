@@ -92,12 +92,19 @@ class Demo(Program):
     """`session-tap demo`, built if need be. Its lines are appended to `requests.jsonl` in the folder."""
 
     def __init__(self, folder, port=0, rate=20, options=(), version="1.4.2"):
+        # The folder may be on a disk.
+        self.black_box = Path(f"/dev/shm/session-tap-demo-{os.getpid()}-{time.monotonic_ns()}")
         super().__init__(self.binary(), ["demo", "--port", str(port), "--rate", str(rate),
                                          "--log", str(Path(folder) / "requests.jsonl"), *options], folder,
                          environment={"OTEL_SERVICE_NAME": "session-tap-demo",
-                                      "OTEL_RESOURCE_ATTRIBUTES": f"service.version={version}"})
+                                      "OTEL_RESOURCE_ATTRIBUTES": f"service.version={version}",
+                                      "SESSION_TAP_BLACK_BOX": str(self.black_box)})
         self.url = until("start of the demo", self._url)
         self.address = self.url.split("/")[2]
+
+    def stop(self):
+        super().stop()
+        self.black_box.unlink(missing_ok=True)
 
     def until(self, what, question, seconds=180):
         """Asks until there is an answer, and gives up when the time is over or the demo has ended."""
