@@ -225,7 +225,7 @@ extension BlackBoxSlot {
         let bytes = UnsafeRawBufferPointer(rebasing: slot[kind.place..<(kind.place + count)])
         guard isCut else { return String(decoding: bytes, as: UTF8.self) }
         // Without its last character, of which there may be a part.
-        let end = bytes.indices.suffix(4).last(where: { bytes[$0] & 0xC0 != 0x80 }) ?? count
+        let end: Int = bytes.indices.suffix(4).last { bytes[$0] & 0xC0 != 0x80 } ?? count
         return String(decoding: bytes[..<end], as: UTF8.self) + "…"
       }
       let flags = Flags(rawValue: number(Place.flags, UInt8.self))
