@@ -47,7 +47,7 @@ package final class BlackBox: Sendable {
   ///
   /// - Parameters:
   ///   - isToldByApp: The app says when the response begins.
-  ///   - time: The begin on the wall clock; 0 if nobody has read that for it.
+  ///   - time: The begin on the wall clock; 0 if it is unknown.
   package func keep(
     _ request: borrowing RequestDescription, isStarted: Bool, isToldByApp: Bool = false,
     at begin: Instant = .now, _ time: Timestamp = Timestamp(nanosecondsSinceEpoch: 0)
@@ -97,7 +97,7 @@ package final class BlackBox: Sendable {
     memory.word(at: BlackBoxHeader.Place.missing).pointee.wrappingAdd(change, ordering: .relaxed)
   }
 
-  /// Says that nothing is to be told of the active requests, and gives the file up.
+  /// Marks the file as that of a regular end, and releases it.
   package func close() {
     file.close()
     worker.end()

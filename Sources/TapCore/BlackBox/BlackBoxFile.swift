@@ -121,8 +121,8 @@ package final class BlackBoxFile: Sendable {
     }
   }
 
-  /// Says that nothing is to be told of the requests that are active, and gives the file up. What is written
-  /// into the memory from now on goes nowhere.
+  /// Marks the file as that of a regular end, and releases it. What is written into the memory from now on
+  /// goes nowhere.
   package func close() {
     state.withLock { state in
       state.memory?.word(at: BlackBoxHeader.Place.isOpen).pointee.store(0, ordering: .releasing)

@@ -69,7 +69,7 @@ struct SharedMapping: @unchecked Sendable {
     return true
   }
 
-  /// Called when nobody uses the memory any more.
+  /// Unmaps the memory, which must not be used afterwards.
   func free() { munmap(memory, size) }
 
   func word(at place: Int) -> UnsafeMutablePointer<Atomic<Int64>> {

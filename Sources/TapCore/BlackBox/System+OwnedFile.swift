@@ -89,7 +89,7 @@ extension System {
       }
     }
 
-    /// From now on nobody may open the file for writing, nor cut it, but root and who changes its mode first.
+    /// Makes the file read-only. Only root, or its owner after a `chmod`, can write to it or cut it.
     mutating func endWriting() {
       System.close(descriptorForWriting)
       descriptorForWriting = -1

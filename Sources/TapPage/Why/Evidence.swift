@@ -91,7 +91,7 @@ struct Evidence: Sendable {
     /// In seconds, as the others.
     var age: Double
     var wait: RequestWait?
-    /// For how long nothing has passed. `nil` where nobody sees that.
+    /// How long nothing has been sent or received. `nil` if that is unknown.
     var idle: Double?
     /// The limit of its direction.
     var limit = 30.0
