@@ -32,7 +32,8 @@ let names: [Any.Type] = [
   RequestObservation.self, (any RequestObserver).self, RequestConfiguration.self, RequestRecorder.self,
   RequestTimings.self, (any RequestTracer).self, RequestSnapshot.self, RequestWait.self,
   SeriesConfiguration.self, Tap.self, TapError.self,
-  TapRequestContext.self, TargetInfo.self, Timestamp.self, TraceContext.self, URLSessionTap.self,
+  TapRequestContext.self, TargetInfo.self, Timestamp.self, TraceContext.self, UpstreamTime.self,
+  URLSessionTap.self,
 ]
 
 /// Those of the adapters.
