@@ -38,8 +38,8 @@ struct BlackBoxReport {
     let end = isRunning ? "runs" : content.isClosed ? "ended in order" : "ended without a shutdown"
     let torn = content.tornCount > 0 ? ", \(content.tornCount) unknown" : ""
     let missing = content.missingCount > 0 ? ", \(content.missingCount) without a place in the file" : ""
-    return "process \(content.processID)\(name), since \(Date(content.opened).ISO8601Format()), \(end); "
-      + "last seen at \(Date(content.lastSign).ISO8601Format()); "
+    return "process \(content.processID)\(name), since \(content.opened.utc), \(end); "
+      + "last seen at \(content.lastSign.utc); "
       + "active requests: \(content.requests.count)\(missing)\(torn)"
   }
 

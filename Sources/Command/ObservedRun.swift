@@ -79,11 +79,8 @@ struct ObservedRun {
   /// Says that a request was cancelled, since it took too long.
   func noteTimeout(of url: URL, after time: Duration) {
     counter.noteTimeout()
-    // Without what may be secret.
-    var shown = URLComponents()
-    (shown.scheme, shown.host, shown.port, shown.path) = (url.scheme, url.host, url.port, url.path)
     let seconds = (time / .seconds(1)).formatted(.number.precision(.fractionLength(0...3)).grouping(.never))
-    Terminal.complain("\(shown.string ?? "a URL") was not answered within \(seconds) s: cancelled")
+    Terminal.complain("\(url.shown) was not answered within \(seconds) s: cancelled")
   }
 
   private static func pause(for time: Duration) async { try? await Task.sleep(for: time) }

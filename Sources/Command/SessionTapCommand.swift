@@ -1,5 +1,6 @@
 import Foundation
 import SessionTap
+import Synchronization
 
 @main enum SessionTapCommand {
   static func main() async {
@@ -124,6 +125,15 @@ import SessionTap
   }
 }
 
+extension URL {
+  /// Without what may be secret.
+  var shown: String {
+    var shown = URLComponents()
+    (shown.scheme, shown.host, shown.port, shown.path) = (scheme, host, port, path)
+    return shown.string ?? "the URL"
+  }
+}
+
 /// The standard streams of the command. SIGPIPE is ignored: a closed stream does not end the command.
 enum Terminal {
   static func say(_ line: String) { emit(line, to: STDOUT_FILENO) }
@@ -132,5 +142,40 @@ enum Terminal {
 
   private static func emit(_ line: String, to descriptor: Int32) {
     try? FileHandle(fileDescriptor: descriptor).write(contentsOf: Data((line + "\n").utf8))
+  }
+}
+
+/// Starts a session's task, which completes by calling what `make` is given, and waits for it. It ends soon
+/// after a cancel: that of the Swift task, or the one after the delay.
+///
+/// `Task.cancel()` around `session.data(for:)` can block for ever when it meets the end of the request, and
+/// with it all sessions of the process (swift-corelibs-foundation #5412). So this cancels the session's task.
+func cancellableCall<Answer: Sendable>(
+  cancelledAfter delay: Duration? = nil,
+  _ make: @escaping (@escaping @Sendable (Answer) -> Void) -> URLSessionTask
+) async -> Answer {
+  let started = Mutex<URLSessionTask?>(nil)
+  // On another thread: `URLSessionTask.cancel()` waits for Foundation's queue, and the caller that cancels a
+  // Swift task has its lock.
+  @Sendable func cancel(after delay: Duration) {
+    DispatchQueue.global().asyncAfter(deadline: .now() + delay / .seconds(1)) {
+      started.withLock { $0 }?.cancel()
+    }
+  }
+  return await withTaskCancellationHandler {
+    await withCheckedContinuation { continuation in
+      let task = make { answer in
+        // A cancel that comes later finds nothing, and keeps nothing until then.
+        started.withLock { $0 = nil }
+        continuation.resume(returning: answer)
+      }
+      started.withLock { $0 = task }
+      task.resume()
+      if let delay { cancel(after: delay) }
+      // The Swift task may have been cancelled before there was a task to cancel.
+      if Task.isCancelled { cancel(after: .zero) }
+    }
+  } onCancel: {
+    cancel(after: .zero)
   }
 }

@@ -51,7 +51,7 @@ struct Why {
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
     guard let answer = try? decoder.decode(Answer.self, from: body) else {
-      throw Failure(description: "\(shown) is no endpoint of SessionTap")
+      throw Failure(description: "\(url.shown) is no endpoint of SessionTap")
     }
     if asJSON {
       Terminal.say(String(decoding: body, as: UTF8.self).trimmingCharacters(in: .newlines))
@@ -76,16 +76,9 @@ struct Why {
     }
     session.invalidateAndCancel()
     guard let status else {
-      throw Failure(description: "\(shown) does not answer: \(error?.localizedDescription ?? "unknown")")
+      throw Failure(description: "\(url.shown) does not answer: \(error?.localizedDescription ?? "unknown")")
     }
-    guard status == 200, let data else { throw Failure(description: "\(shown) answers \(status)") }
+    guard status == 200, let data else { throw Failure(description: "\(url.shown) answers \(status)") }
     return data
-  }
-
-  /// Without what may be secret.
-  private var shown: String {
-    var shown = URLComponents()
-    (shown.scheme, shown.host, shown.port, shown.path) = (url.scheme, url.host, url.port, url.path)
-    return shown.string ?? "the URL"
   }
 }

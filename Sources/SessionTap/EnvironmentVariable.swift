@@ -8,66 +8,32 @@ import TapLog
 struct EnvironmentVariable: Sendable {
   enum Part { case tap, address, endpoint, logFile }
 
-  struct Assignment: Sendable {
-    let variable: EnvironmentVariable
-    let value: String
-    /// Whether a configuration has what the variable set.
-    let holds: @Sendable (Tap.Configuration) -> Bool
-  }
-
   let name: String
   let part: Part
   /// The problem with a value that cannot be used.
   let problem: String
-  /// Takes a value into the configuration. `nil` if it cannot be used.
-  let take: @Sendable (_ value: String, inout Tap.Configuration) -> (@Sendable (Tap.Configuration) -> Bool)?
+  /// Takes a value into the configuration. `false` if it cannot be used.
+  let take: @Sendable (_ value: String, inout Tap.Configuration) -> Bool
+  /// Whether two configurations have the same setting.
+  let isSame: @Sendable (Tap.Configuration, Tap.Configuration) -> Bool
+
+  private init<Value: Sendable & Equatable>(
+    _ name: String, of part: Part = .tap, sets path: any KeyPath<Tap.Configuration, Value> & Sendable,
+    otherwise problem: String = "", take: @escaping @Sendable (String, inout Tap.Configuration) -> Bool
+  ) {
+    (self.name, self.part, self.problem, self.take) = (name, part, problem, take)
+    isSame = { $0[keyPath: path] == $1[keyPath: path] }
+  }
 
   private init<Value: Sendable & Equatable>(
     _ name: String, of part: Part = .tap,
     _ path: any WritableKeyPath<Tap.Configuration, Value> & Sendable, otherwise problem: String = "",
     parse: @escaping @Sendable (String) -> Value?
   ) {
-    (self.name, self.part, self.problem) = (name, part, problem)
-    take = { text, configuration in
-      guard let value = parse(text) else { return nil }
+    self.init(name, of: part, sets: path, otherwise: problem) { text, configuration in
+      guard let value = parse(text) else { return false }
       configuration[keyPath: path] = value
-      let taken = configuration[keyPath: path]
-      return { $0[keyPath: path] == taken }
-    }
-  }
-
-  /// A variable that is one of two from which the target has been made.
-  private init(ofTarget name: String) {
-    (self.name, part, problem) = (name, .tap, "")
-    take = { _, configuration in
-      let labels = configuration.target.labels
-      return { $0.target.labels == labels }
-    }
-  }
-
-  private init(ofLog name: String) {
-    (self.name, part, problem) = (name, .tap, "neither 'off' nor places, separated by commas")
-    take = { text, configuration in
-      let places = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-      let isOff = places == ["off"]
-      guard isOff || places.allSatisfy({ !$0.isEmpty && $0 != "off" }) else { return nil }
-      let streams: [String: RequestLog.Destination] = ["stderr": .standardError, "stdout": .standardOutput]
-      configuration.log = isOff ? nil : RequestLog.Destination(places.map { streams[$0] ?? .file($0) })
-      let kinds = configuration.log?.kinds
-      return { $0.log?.kinds == kinds }
-    }
-  }
-
-  /// A variable that sets the rate of traces which are sampled, by itself or as the argument of the sampler.
-  private init(
-    ofSampling name: String, otherwise problem: String,
-    rate: @escaping @Sendable (String, inout Tap.Configuration) -> Double?
-  ) {
-    (self.name, part, self.problem) = (name, .tap, problem)
-    take = { text, configuration in
-      guard let rate = rate(text, &configuration) else { return nil }
-      (configuration.traceSamplingRate, configuration.environmentSamplingRate) = (rate, rate)
-      return { $0.traceSamplingRate == $0.environmentSamplingRate }
+      return true
     }
   }
 
@@ -98,8 +64,10 @@ struct EnvironmentVariable: Sendable {
 
   static let all = [
     host("SESSION_TAP_HOST"), port("SESSION_TAP_PORT"), host("OTEL_EXPORTER_PROMETHEUS_HOST"),
-    port("OTEL_EXPORTER_PROMETHEUS_PORT"), EnvironmentVariable(ofTarget: serviceName),
-    EnvironmentVariable(ofTarget: resourceAttributes),
+    port("OTEL_EXPORTER_PROMETHEUS_PORT"),
+    // The target has been made from both.
+    EnvironmentVariable(serviceName, sets: \.target.labels) { _, _ in true },
+    EnvironmentVariable(resourceAttributes, sets: \.target.labels) { _, _ in true },
     EnvironmentVariable(
       "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS", \.knownMethods, otherwise: "which names no method"
     ) { value in
@@ -114,20 +82,24 @@ struct EnvironmentVariable: Sendable {
     },
     // The tap keeps the flag of an incoming trace, so that it has the samplers that do.
     EnvironmentVariable(
-      ofSampling: "OTEL_TRACES_SAMPLER",
+      "OTEL_TRACES_SAMPLER", sets: \.traceSamplingRate,
       otherwise: "which is not parentbased_always_on, parentbased_always_off or parentbased_traceidratio"
     ) { text, configuration in
-      let samplers = [
-        "parentbased_always_on": 1.0, "parentbased_always_off": 0, traceIDRatio: 1,
-      ]
+      let samplers = ["parentbased_always_on": 1.0, "parentbased_always_off": 0, traceIDRatio: 1]
+      guard let rate = samplers[text.lowercased()] else { return false }
       configuration.samplesByRatio = text.lowercased() == traceIDRatio
-      return samplers[text.lowercased()]
+      configuration.traceSamplingRate = rate
+      return true
     },
     EnvironmentVariable(
-      ofSampling: "OTEL_TRACES_SAMPLER_ARG",
+      "OTEL_TRACES_SAMPLER_ARG", sets: \.traceSamplingRate,
       otherwise: "not a share from 0 to 1 for OTEL_TRACES_SAMPLER=\(traceIDRatio)"
     ) { text, configuration in
-      configuration.samplesByRatio ? Double(text).flatMap { (0...1).contains($0) ? $0 : nil } : nil
+      guard configuration.samplesByRatio, let rate = Double(text), (0...1).contains(rate) else {
+        return false
+      }
+      configuration.traceSamplingRate = rate
+      return true
     },
     EnvironmentVariable(
       "OTEL_METRICS_EXEMPLAR_FILTER", \.exemplars,
@@ -136,7 +108,15 @@ struct EnvironmentVariable: Sendable {
     flag("SESSION_TAP_ALLOW_NETWORK", .endpoint, \.access.allowsAnyoneFromNetwork),
     file("SESSION_TAP_BEARER_TOKEN_FILE", \.access.bearerTokenFile),
     file("SESSION_TAP_BASIC_PASSWORD_FILE", \.access.basicPasswordFile),
-    EnvironmentVariable(ofLog: log),
+    EnvironmentVariable(log, sets: \.log?.kinds, otherwise: "neither 'off' nor places, separated by commas") {
+      text, configuration in
+      let places = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+      let isOff = places == ["off"]
+      guard isOff || places.allSatisfy({ !$0.isEmpty && $0 != "off" }) else { return false }
+      let streams: [String: RequestLog.Destination] = ["stderr": .standardError, "stdout": .standardOutput]
+      configuration.log = isOff ? nil : RequestLog.Destination(places.map { streams[$0] ?? .file($0) })
+      return true
+    },
     EnvironmentVariable(
       "SESSION_TAP_LOG_ROTATION_SIZE", of: .logFile, \.rotation.maximumSize,
       otherwise: "not a number of bytes above 0, such as 100M"

@@ -1,4 +1,3 @@
-import Foundation
 import TapCore
 import TapLog
 
@@ -22,7 +21,7 @@ extension Tap.Configuration {
     let name = content.serviceName.isEmpty ? "" : " of \(content.serviceName)"
     let count = content.requests.count + content.missingCount
     warnings.append(
-      "process \(content.processID)\(name) ended without a shutdown, last seen at \(Date(content.lastSign).ISO8601Format()); "
+      "process \(content.processID)\(name) ended without a shutdown, last seen at \(content.lastSign.utc); "
         + "active requests: \(count)\(log == nil ? "" : "; a line for each follows")")
   }
 
@@ -45,12 +44,6 @@ extension Tap.Configuration {
       warnings.append(warning)
       return nil
     }
-  }
-}
-
-extension Date {
-  package init(_ time: Timestamp) {
-    self.init(timeIntervalSince1970: Double(time.nanosecondsSinceEpoch) / 1e9)
   }
 }
 

@@ -78,11 +78,9 @@ extension Tap {
     var isDisabled = false
     /// Whether the environment gives the sampling rate as an argument of its sampler.
     var samplesByRatio = false
-    var environmentSamplingRate = 0.0
-    var assignments: [EnvironmentVariable.Assignment] = []
-    /// The address, if a variable has changed it.
-    var environmentAddress: EndpointAddress?
-    var environmentLog: RequestLog.Destination?
+    var environment: [String: String] = [:]
+    /// The variables that could be used.
+    var assignments: [(variable: EnvironmentVariable, value: String)] = []
     var isLogOfCode = false
 
     /// Makes the default configuration, changed by the process's environment (``init(environment:)``).
@@ -112,7 +110,7 @@ extension Tap.Configuration {
     do {
       return try RequestLog(to: destination, configuration: logging)
     } catch {
-      guard error.code == .cannotOpen, let environmentLog else { throw error }
+      guard error.code == .cannotOpen, let environmentLog = ofEnvironment.log else { throw error }
       if !isLogOfCode {
         warnings.append("\(EnvironmentVariable.log): \(error); the app runs without a log")
         // It is not the code that sets none.

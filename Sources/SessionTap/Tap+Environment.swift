@@ -10,6 +10,7 @@ extension Tap.Configuration {
   /// precedence, but where the log's path that it sets cannot be opened, that of `SESSION_TAP_LOG` is used.
   public init(environment: [String: String]) {
     let environment = EnvironmentVariable.withoutServiceLinks(environment)
+    self.environment = environment
     // What is set to nothing counts as not set.
     let values = environment.filter { !$0.value.isEmpty }
     target = TargetInfo(
@@ -19,8 +20,8 @@ extension Tap.Configuration {
       guard let value = values[variable.name] else { continue }
       if let precedent = variable.precedent, assignments.contains(where: { $0.variable.name == precedent }) {
         warn(variable.name, value, "which is ignored: \(precedent) is set")
-      } else if let holds = variable.take(value, &self) {
-        assignments.append(.init(variable: variable, value: value, holds: holds))
+      } else if variable.take(value, &self) {
+        assignments.append((variable, value))
       } else {
         warn(variable.name, value, "\(variable.problem): it is ignored")
       }
@@ -32,8 +33,7 @@ extension Tap.Configuration {
       assignments.removeAll { $0.variable.part == .logFile }
       logging.rotation = nil
     }
-    environmentAddress = assignments.contains { $0.variable.part == .address } ? endpoint?.address : nil
-    (environmentLog, isLogOfCode) = (log, false)
+    isLogOfCode = false
     let names = EnvironmentVariable.all.map(\.name)
     for name in environment.keys.sorted()
     where name.hasPrefix(EnvironmentVariable.prefix) && !names.contains(name) {
@@ -42,13 +42,17 @@ extension Tap.Configuration {
     }
   }
 
+  /// What the environment alone sets.
+  var ofEnvironment: Tap.Configuration { Tap.Configuration(environment: environment) }
+
   /// Warns of each variable that has no effect, or in whose place the code has set something else.
   mutating func warnOfIgnoredVariables() {
+    let ofEnvironment = ofEnvironment
     for taken in assignments {
       switch taken.variable.part {
       case .address where endpoint == nil, .endpoint where endpoint == nil:
         warn(taken.variable.name, taken.value, "which has no effect: the app's code sets no endpoint")
-      case _ where !taken.holds(self):
+      case _ where !taken.variable.isSame(self, ofEnvironment):
         warn(taken.variable.name, taken.value, "which is ignored: the app's code sets another value")
       case .logFile where log?.isFile != true:
         warn(taken.variable.name, taken.value, "which has no effect: there is no log in a file")
@@ -65,10 +69,14 @@ extension Tap.Configuration {
   /// is the environment that keeps the endpoint from listening.
   func tolerates(_ error: EndpointError) -> Bool {
     if error.code == .addressInUse { return !failsIfAddressInUse }
-    if let environmentAddress, environmentAddress == endpoint?.address { return true }
-    // A variable names the file without credentials.
-    return assignments.contains {
-      $0.variable.part == .endpoint && System.absolute($0.value) == error.file && $0.holds(self)
+    let ofEnvironment = ofEnvironment
+    return assignments.contains { variable, value in
+      switch variable.part {
+      case .address: endpoint?.address == ofEnvironment.endpoint?.address
+      // A variable names the file without credentials.
+      case .endpoint: System.absolute(value) == error.file && variable.isSame(self, ofEnvironment)
+      case .tap, .logFile: false
+      }
     }
   }
 }

@@ -1,5 +1,14 @@
+@_exported public import TapCore
+@_exported public import TapEndpoint
 public import TapFoundation
-import TapURLSession
+@_exported public import TapLog
+@_exported public import TapURLSession
+
+// A file that imports SessionTap uses URLSession: on Linux, too, without an import of its own that only Linux
+// has.
+#if canImport(FoundationNetworking)
+  @_exported public import FoundationNetworking
+#endif
 
 extension Tap {
   /// Makes a session that this tap observes. The client is the name for the `client` label and log field:

@@ -39,3 +39,103 @@ extension RequestLog {
     public init() {}
   }
 }
+
+extension RequestLog {
+  /// Where a log goes: one place, or several (at most 16), each of which gets every line. Each has a queue
+  /// and a thread of its own: one that hangs or fails keeps no line from the others.
+  ///
+  ///     let log = try RequestLog(to: [.file("requests.jsonl"), .standardError])
+  public struct Destination: Sendable, ExpressibleByArrayLiteral {
+    package struct Place {
+      /// What distinguishes a place from others.
+      package enum Kind: Hashable, Sendable { case file(String), descriptor(Int32), memory, custom }
+
+      let kind: Kind
+      let makeOutput: @Sendable (Configuration, LogFaults) throws(RequestLogError) -> any LogOutput
+
+      /// What messages call it.
+      var text: String {
+        switch kind {
+        case .file(let path): RequestLogError.quoted(path)
+        case .descriptor(let number): "(descriptor \(number))"
+        case .memory: "(memory)"
+        case .custom: "(custom)"
+        }
+      }
+    }
+
+    /// The most places of a log: each has a thread and a queue.
+    static let limit = 16
+
+    /// At least one.
+    let places: [Place]
+
+    /// What distinguishes a destination from others. Sinks of the app's own are all one.
+    package var kinds: [Place.Kind] { places.map(\.kind) }
+
+    /// Whether rotation has an effect.
+    package var isFile: Bool { places.contains { if case .file = $0.kind { true } else { false } } }
+
+    var usesStandardStreams: Bool { places.contains { [.descriptor(1), .descriptor(2)].contains($0.kind) } }
+
+    init(
+      _ kind: Place.Kind,
+      makeOutput: @escaping @Sendable (Configuration, LogFaults) throws(RequestLogError) -> any LogOutput
+    ) {
+      places = [Place(kind: kind, makeOutput: makeOutput)]
+    }
+
+    /// Several places. A file that is among them twice, by whatever paths and descriptors, gets each line
+    /// once: the log compares what they lead to. None at all is ``memory``.
+    public init(_ destinations: [Destination]) {
+      let places = destinations.flatMap(\.places)
+      self.places = places.isEmpty ? Destination.memory.places : places
+    }
+
+    /// Several places.
+    public init(arrayLiteral elements: Destination...) { self.init(elements) }
+
+    /// Appends to a file, which is made if it does not exist; its directory must exist. Lines are written
+    /// whole (`O_APPEND`, one call per batch).
+    ///
+    /// The path may be a FIFO, whose reader may come later while lines wait, or a character device such as
+    /// `/dev/null`. The start refuses directories, Unix sockets and block devices.
+    public static func file(_ path: String) -> Destination {
+      Destination(.file(path)) { configuration, faults throws(RequestLogError) in
+        try FileOutput(path, configuration, faults)
+      }
+    }
+
+    /// Standard output, as containers collect it. If it is closed, the log does not start.
+    public static var standardOutput: Destination { .descriptor(1) }
+
+    /// Standard error. If it is closed, the log does not start.
+    public static var standardError: Destination { .descriptor(2) }
+
+    /// The same as ``standardOutput``, as `SESSION_TAP_LOG` names it.
+    public static var stdout: Destination { .standardOutput }
+
+    /// The same as ``standardError``, as `SESSION_TAP_LOG` names it.
+    public static var stderr: Destination { .standardError }
+
+    /// A descriptor of a file, a pipe or a connected socket, which the app has opened for writing and keeps
+    /// open. The log does not close it.
+    public static func descriptor(_ descriptor: Int32) -> Destination {
+      Destination(.descriptor(descriptor)) { _, _ throws(RequestLogError) in
+        try DescriptorOutput(descriptor)
+      }
+    }
+
+    /// Keeps lines in memory only, as many as ``Configuration/recentLineLimit`` says.
+    public static var memory: Destination {
+      Destination(.memory) { _, _ throws(RequestLogError) in MemoryOutput() }
+    }
+
+    /// A sink of the app's own.
+    public static func custom(_ sink: some LogSink) -> Destination {
+      Destination(.custom) { _, faults throws(RequestLogError) in
+        SinkOutput(sink: sink, faults: faults)
+      }
+    }
+  }
+}

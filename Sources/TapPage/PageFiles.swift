@@ -1022,15 +1022,15 @@ Object.assign(TABLES, { waits: { title: "Requests that hang", limit: 5, columns:
   "more-waits": { title: "Active", limit: 100, columns: WAITING } });
 
 function waiting() {
-  const shown = waits.lines.filter(line => isChosen(line.party)), hanging = shown.filter(line => line.hangs);
-  const more = [...hanging.slice(TABLES.waits.limit), ...shown.filter(line => !line.hangs)];
-  fill("waits", hanging);
+  const shown = waits.lines.filter(line => isChosen(line.party)), hung = shown.filter(line => line.hangs);
+  const more = [...hung.slice(TABLES.waits.limit), ...shown.filter(line => !line.hangs)];
+  fill("waits", hung);
   fill("more-waits", more);
   setText($("waits-title"), waits.trouble ? `What hangs is unknown: ${waits.trouble}.` : TABLES.waits.title);
-  $("waits-part").hidden = !hanging.length && !waits.trouble;
-  $("waits-part").className = hanging.length ? "" : "quiet";
+  $("waits-part").hidden = !hung.length && !waits.trouble;
+  $("waits-part").className = hung.length ? "" : "quiet";
   $("more-waits-part").hidden = !more.length;
-  setText($("more-waits-words"), `${plural(more.length, hanging.length ? "more request" : "request")} active for long`
+  setText($("more-waits-words"), `${plural(more.length, hung.length ? "more request" : "request")} active for long`
     + (waits.count > waits.lines.length ? `: the oldest of ${number(waits.count)} are here` : ""));
 }
 // Where the time goes: the phases of one request, of the requests of a trace, and of all requests to a
@@ -1186,7 +1186,7 @@ async function readVerdict(one, pieces, roundTrip, usual) {
 }
 // A drawer beside the page, with one request and its trace.
 
-// Keys that the drawer shows in another way. All other keys are listed as fields.
+// Keys that the drawer shows in another way. All other keys are fields.
 const SAID = /^(?!.*re(send|trans))(timestamp|waiting_for|severity|event|message|outcome|cut_off_phase|trace_id|span_id|\w+_s|(http|url|server|client|network|connection|error)\..*)$/;
 const GONE = "any more. The log's file may have it.";
 

@@ -148,8 +148,8 @@ import TestSupport
   @Test func `an address of the environment that cannot be used yet is waited for`() async throws {
     let address = EndpointAddress.tcp(host: "192.0.2.1", port: 0)
     let tap = try Tap.start(
-      .test(log: .memory) {
-        ($0.environmentAddress, $0.servesLog) = (address, true)
+      .test(log: .memory, environment: ["SESSION_TAP_HOST": address.host, "SESSION_TAP_PORT": "0"]) {
+        $0.servesLog = true
         $0.endpoint?.address = address
         $0.endpoint?.access.allowsAnyoneFromNetwork = true
       })

@@ -51,20 +51,14 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
 
   package var isEmpty: Bool { nodes.count == 1 && nodes[0].template == nil && nodes[0].rest == nil }
 
-  /// The best template for a path, or `nil` if none matches.
-  ///
-  /// - Parameter path: The path as in a URL: percent-encoded, without query and fragment.
-  package func template(for path: some StringProtocol) -> String? {
-    var path = String(path)
-    return path.withUTF8 { template(for: $0) }
-  }
-
-  /// The template that fits the path of a URL best, be it absolute or a path with its query.
+  /// The template that fits the path of a URL best, be it absolute or a path with its query; `nil` if none
+  /// does.
   package func template(forURL url: String) -> String? {
     var url = url
     return url.withUTF8 { template(for: URLAuthority.path(in: $0)) }
   }
 
+  /// - Parameter path: The path as in a URL: percent-encoded, without query and fragment.
   package func template(for path: UnsafeBufferPointer<UInt8>) -> String? {
     let start = path.first == UInt8(ascii: "/") ? 1 : 0
     var work = Self.workLimit

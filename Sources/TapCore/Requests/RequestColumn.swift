@@ -44,53 +44,42 @@ final class RequestColumn: Sendable {
   let isAge: Bool
 
   private init(
-    _ descriptor: FamilyDescriptor, _ layout: BucketLayout? = nil, atBegin: Double = 0,
-    atEnd: Value, _ initialNumber: Double? = nil,
-    isAge: Bool = false
-  ) {
-    column = SeriesColumn(descriptor: descriptor)
-    (self.layout, self.atBegin, self.atEnd, self.initialNumber) = (layout, atBegin, atEnd, initialNumber)
-    isHistogram = layout != nil
-    isGauge = descriptor.type == .gauge
-    self.isAge = isAge
+    _ name: String, _ help: String, _ buckets: HistogramBuckets? = nil, atBegin: Double = 0, atEnd: Value,
+    _ initialNumber: Double? = nil, isAge: Bool = false
+  ) throws(RegistryError) {
+    if let buckets, !buckets.isValid { throw RegistryError(.invalidBuckets, metric: name) }
+    let type: MetricType = buckets != nil ? .histogram : name.hasSuffix("_total") ? .counter : .gauge
+    let unit = ["seconds", "bytes"].first { name.hasSuffix("_\($0)") || name.hasSuffix("_\($0)_total") }
+    column = SeriesColumn(
+      descriptor: try FamilyDescriptor(name: name, help: help, type: type, unit: unit))
+    layout = buckets.map(BucketLayout.init)
+    (isHistogram, isGauge, self.isAge) = (buckets != nil, type == .gauge, isAge)
+    (self.atBegin, self.atEnd, self.initialNumber) = (atBegin, atEnd, initialNumber)
   }
 
   /// A histogram of values. A series without a value is not exposed: unknown is not 0.
   static func histogram(
     _ name: String, _ help: String, _ buckets: HistogramBuckets, _ value: Value = .none
   ) throws(RegistryError) -> RequestColumn {
-    guard buckets.isValid else { throw RegistryError(.invalidBuckets, metric: name) }
-    let unit = name.hasSuffix("_bytes") ? "bytes" : "seconds"
-    let descriptor = try FamilyDescriptor(name: name, help: help, type: .histogram, unit: unit)
-    return RequestColumn(descriptor, BucketLayout(buckets), atEnd: value)
+    try RequestColumn(name, help, buckets, atEnd: value)
   }
 
   /// A sum of values. A series without a value is not exposed.
   static func sum(
     _ name: String, _ help: String, _ value: Value = .none
   ) throws(RegistryError) -> RequestColumn {
-    try number(name, help, atBegin: 0, atEnd: value, nil)
+    try RequestColumn(name, help, atEnd: value)
   }
 
   /// A count of begins and ends, from 0 on.
   static func count(
     _ name: String, _ help: String, atBegin: Double = 0, atEnd: Value = .none
   ) throws(RegistryError) -> RequestColumn {
-    try number(name, help, atBegin: atBegin, atEnd: atEnd, 0)
+    try RequestColumn(name, help, atBegin: atBegin, atEnd: atEnd, 0)
   }
 
   /// The age of the oldest active request, 0 without any.
   static func age(_ name: String, _ help: String) throws(RegistryError) -> RequestColumn {
-    let descriptor = try FamilyDescriptor(name: name, help: help, type: .gauge, unit: "seconds")
-    return RequestColumn(descriptor, atEnd: .none, 0, isAge: true)
-  }
-
-  private static func number(
-    _ name: String, _ help: String, atBegin: Double, atEnd: Value, _ initialNumber: Double?
-  ) throws(RegistryError) -> RequestColumn {
-    let type: MetricType = name.hasSuffix("_total") ? .counter : .gauge
-    let unit = name.hasSuffix("_seconds_total") ? "seconds" : nil
-    let descriptor = try FamilyDescriptor(name: name, help: help, type: type, unit: unit)
-    return RequestColumn(descriptor, atBegin: atBegin, atEnd: atEnd, initialNumber)
+    try RequestColumn(name, help, atEnd: .none, 0, isAge: true)
   }
 }

@@ -18,6 +18,15 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     lhs.nanosecondsSinceEpoch < rhs.nanosecondsSinceEpoch
   }
 
+  /// The second in UTC by RFC 3339: `2026-11-21T09:30:00Z`.
+  package var utc: String {
+    let (days, time) = secondsAndNanoseconds.quotient.flooredQuotientAndRemainder(by: 86_400)
+    let date = CalendarDay.date(daysSinceEpoch: days)
+    func twoDigits(_ number: Int64) -> String { "\(number < 10 ? "0" : "")\(number)" }
+    let day = "\(date / 10_000)-\(twoDigits(date / 100 % 100))-\(twoDigits(date % 100))"
+    return "\(day)T\(twoDigits(time / 3_600)):\(twoDigits(time / 60 % 60)):\(twoDigits(time % 60))Z"
+  }
+
   /// Whole seconds, rounded down, and the nanoseconds since then.
   var secondsAndNanoseconds: (quotient: Int64, remainder: Int64) {
     nanosecondsSinceEpoch.flooredQuotientAndRemainder(by: 1_000_000_000)

@@ -60,16 +60,7 @@ struct RequestLineEncoder: Sendable {
   func write(
     _ waiting: borrowing RequestSnapshot, isUnfinished: Bool, at time: Timestamp, to line: inout LineWriter
   ) {
-    let isInbound = waiting.request.direction == .inbound
-    let event: StaticString =
-      switch (isInbound, isUnfinished) {
-      case (false, false): "http.client.request.waiting"
-      case (false, true): "http.client.request.unfinished"
-      case (true, false): "http.server.request.waiting"
-      case (true, true): "http.server.request.unfinished"
-      }
-    line.begin(time, .warn, event: event)
-    progress(of: waiting, isInbound: isInbound, to: &line)
+    begin(time, .warn, waiting, isUnfinished ? .unfinished : .waiting, &line)
     headers(waiting.request.headers, requestHeaders, to: &line)
     fields.write(redactor.shown(waiting.request.fields), to: &line)
   }
@@ -81,16 +72,7 @@ struct RequestLineEncoder: Sendable {
     _ request: borrowing RequestSnapshot, of process: BlackBoxContent, isRunning: Bool, at time: Timestamp,
     to line: inout LineWriter
   ) {
-    let isInbound = request.request.direction == .inbound
-    let event: StaticString =
-      switch (isInbound, isRunning) {
-      case (false, false): "http.client.request.unfinished"
-      case (false, true): "http.client.request.active"
-      case (true, false): "http.server.request.unfinished"
-      case (true, true): "http.server.request.active"
-      }
-    line.begin(time, isRunning ? .info : .warn, event: event)
-    progress(of: request, isInbound: isInbound, to: &line)
+    begin(time, isRunning ? .info : .warn, request, isRunning ? .active : .unfinished, &line)
     line.part { line in
       line.member("black_box.pid", Int(process.processID))
       line.key("black_box.last_sign_of_life")
@@ -104,10 +86,21 @@ struct RequestLineEncoder: Sendable {
     ownFields.write([:], to: &line)
   }
 
-  /// What is known of a request that has not ended.
-  private func progress(
-    of waiting: borrowing RequestSnapshot, isInbound: Bool, to line: inout LineWriter
+  private enum Stage { case active, waiting, unfinished }
+
+  /// Begins the line of a request that has not ended, with what is known of it.
+  private func begin(
+    _ time: Timestamp, _ severity: LogSeverity, _ waiting: borrowing RequestSnapshot, _ stage: Stage,
+    _ line: inout LineWriter
   ) {
+    let isInbound = waiting.request.direction == .inbound
+    let event: StaticString =
+      switch stage {
+      case .active: isInbound ? "http.server.request.active" : "http.client.request.active"
+      case .waiting: isInbound ? "http.server.request.waiting" : "http.client.request.waiting"
+      case .unfinished: isInbound ? "http.server.request.unfinished" : "http.client.request.unfinished"
+      }
+    line.begin(time, severity, event: event)
     target(of: waiting.request, isInbound: isInbound, to: &line)
     line.part { line in
       line.member("server.port", waiting.request.serverPort)

@@ -1,6 +1,6 @@
 // A drawer beside the page, with one request and its trace.
 
-// Keys that the drawer shows in another way. All other keys are listed as fields.
+// Keys that the drawer shows in another way. All other keys are fields.
 const SAID = /^(?!.*re(send|trans))(timestamp|waiting_for|severity|event|message|outcome|cut_off_phase|trace_id|span_id|\w+_s|(http|url|server|client|network|connection|error)\..*)$/;
 const GONE = "any more. The log's file may have it.";
 

@@ -42,14 +42,14 @@ Object.assign(TABLES, { waits: { title: "Requests that hang", limit: 5, columns:
   "more-waits": { title: "Active", limit: 100, columns: WAITING } });
 
 function waiting() {
-  const shown = waits.lines.filter(line => isChosen(line.party)), hanging = shown.filter(line => line.hangs);
-  const more = [...hanging.slice(TABLES.waits.limit), ...shown.filter(line => !line.hangs)];
-  fill("waits", hanging);
+  const shown = waits.lines.filter(line => isChosen(line.party)), hung = shown.filter(line => line.hangs);
+  const more = [...hung.slice(TABLES.waits.limit), ...shown.filter(line => !line.hangs)];
+  fill("waits", hung);
   fill("more-waits", more);
   setText($("waits-title"), waits.trouble ? `What hangs is unknown: ${waits.trouble}.` : TABLES.waits.title);
-  $("waits-part").hidden = !hanging.length && !waits.trouble;
-  $("waits-part").className = hanging.length ? "" : "quiet";
+  $("waits-part").hidden = !hung.length && !waits.trouble;
+  $("waits-part").className = hung.length ? "" : "quiet";
   $("more-waits-part").hidden = !more.length;
-  setText($("more-waits-words"), `${plural(more.length, hanging.length ? "more request" : "request")} active for long`
+  setText($("more-waits-words"), `${plural(more.length, hung.length ? "more request" : "request")} active for long`
     + (waits.count > waits.lines.length ? `: the oldest of ${number(waits.count)} are here` : ""));
 }

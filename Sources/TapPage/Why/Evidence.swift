@@ -40,14 +40,19 @@ struct Tally: Sendable, Equatable {
     var seconds = 0.0
   }
 
-  var mean: Double { answered == 0 ? 0 : seconds / Double(answered) }
+  var mean: Double { perAnswer(seconds) }
+  func perAnswer(_ sum: Double) -> Double { answered == 0 ? 0 : sum / Double(answered) }
+  func perRequest(_ sum: Double) -> Double { count == 0 ? 0 : sum / Double(count) }
   /// The requests without a complete response, and those answered with a 5xx. A 4xx is apart.
   var errors: Int { failures.reduce(0) { $0 + (Self.isRefusal($1.key) ? 0 : $1.value) } }
   var refusals: Int { failures.reduce(0) { $0 + (Self.isRefusal($1.key) ? $1.value : 0) } }
   /// How many took longer for certain.
   func count(over limit: Double) -> Int { buckets.reduce(0) { $0 + ($1.key >= limit ? $1.value : 0) } }
   var slow: Int { count(over: Self.limit) }
-  var callsPerRequest: Double { count == 0 ? 0 : Double(upstream.calls) / Double(count) }
+  /// In seconds: for how long a request waits for its calls on average, and the rest of its time.
+  var upstreamMean: Double { perRequest(upstream.seconds) }
+  var ownMean: Double { max(0, mean - upstreamMean) }
+  var callsPerRequest: Double { perRequest(Double(upstream.calls)) }
 
   static func isRefusal(_ failure: String) -> Bool {
     failure.utf8.count == 3 && failure.hasPrefix("4") && Int(failure) != nil

@@ -21,13 +21,9 @@ extension Past {
       let before = before(kind)
       let isNew =
         kind.isMade && before.count >= Self.enough
-        && share(now.refusals, of: now) >= max(0.5, 2 * share(before.refusals, of: before))
+        && now.perRequest(Double(now.refusals)) >= max(0.5, 2 * before.perRequest(Double(before.refusals)))
       return failure(of: kind, now, \.refusals) { isMany, isOver in isMany && isNew && !isOver }
     }
-  }
-
-  private func share(_ count: Int, of all: Tally) -> Double {
-    all.count == 0 ? 0 : Double(count) / Double(all.count)
   }
 
   private func failure(
@@ -35,7 +31,7 @@ extension Past {
     isWrong: (_ isMany: Bool, _ isOver: Bool) -> Bool
   ) -> Finding? {
     let isRefused = number(Tally(failures: ["404": 1])) == 1
-    let (share, before) = (share(number(now), of: now), before(kind))
+    let (share, before) = (now.perRequest(Double(number(now))), before(kind))
     let isOver = isOver(kind, number)
     let isWrong = isWrong(number(now) >= Self.few && share >= Self.share, isOver)
     guard let episode = episode(kind, isOver: isOver, { number($0) > 0 }) else { return nil }
@@ -79,7 +75,7 @@ extension Past {
       }
     }
     var chance = 1.0
-    for _ in 0..<min(well, 1_000) { chance *= 1 - share(number(failing), of: failing) }
+    for _ in 0..<min(well, 1_000) { chance *= 1 - failing.perRequest(Double(number(failing))) }
     return well >= Self.few && chance < 0.01
   }
 

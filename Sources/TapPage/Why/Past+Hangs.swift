@@ -37,13 +37,13 @@ extension Past {
   /// others have are told with them.
   var hangs: [Finding] {
     struct Group: Hashable { let kind: RequestKind, wait: RequestWait? }
-    let hanging = evidence.active.indices.filter { index in
+    let indices = evidence.active.indices.filter { index in
       let request = evidence.active[index]
       // Those that wait for another one are told with it, and those of a held queue with that.
       return hangs(request) && request.wait != .request && request.wait != .start
         && !(request.wait == nil && evidence.held != nil)
     }
-    let groups = Dictionary(grouping: hanging) {
+    let groups = Dictionary(grouping: indices) {
       Group(kind: evidence.active[$0].kind, wait: evidence.active[$0].wait)
     }
     func isBehind(_ group: Group) -> Bool {

@@ -31,7 +31,7 @@ extension Past {
       let before = before(kind)
       guard let now = recent[kind], before.count >= Self.enough else { return nil }
       func perRequest(_ client: String, _ tally: Tally) -> Double {
-        tally.count == 0 ? 0 : Double(tally.clients[client]?.calls ?? 0) / Double(tally.count)
+        tally.perRequest(Double(tally.clients[client]?.calls ?? 0))
       }
       func many(_ client: String, _ tally: Tally) -> Bool {
         let (calls, usual) = (perRequest(client, tally), perRequest(client, before))
@@ -68,9 +68,7 @@ extension Past {
     func isSlower(_ tally: Tally) -> Bool {
       isKnown && tally.mean > Self.times * before.mean && tally.mean - before.mean > Self.least
     }
-    func share(_ tally: Tally) -> Double {
-      tally.answered == 0 ? 0 : Double(tally.slow) / Double(tally.answered)
-    }
+    func share(_ tally: Tally) -> Double { tally.perAnswer(Double(tally.slow)) }
     // Many, and not one that took very long.
     func areMany(_ tally: Tally) -> Bool {
       let count = tally.count(over: max(Self.least, Self.times * before.mean))
@@ -116,7 +114,7 @@ extension Past {
   /// - Parameter isKnown: Whether it took less before.
   private func phases(_ now: Tally, _ before: Tally, _ isKnown: Bool) -> String {
     func mean(_ phase: RequestTimings.Phase, _ tally: Tally) -> Double {
-      tally.answered == 0 ? 0 : (tally.phases[phase] ?? 0) / Double(tally.answered)
+      tally.perAnswer(tally.phases[phase] ?? 0)
     }
     let growths = RequestTimings.Phase.allCases.map { phase in
       (phase, growth: mean(phase, now) - (isKnown ? mean(phase, before) : 0))
@@ -136,36 +134,26 @@ extension Past {
 
   /// The client for which a request waits for longer than before, if that is most of what it takes longer.
   private func client(_ now: Tally, _ before: Tally) -> String? {
-    let grown = growth(now, before)
-    guard grown.upstream >= grown.all / 2 else { return nil }
+    guard now.upstreamMean - before.upstreamMean >= max(0, now.mean - before.mean) / 2 else { return nil }
     func seconds(_ client: String, _ tally: Tally) -> Double {
-      tally.count == 0 ? 0 : (tally.clients[client]?.seconds ?? 0) / Double(tally.count)
+      tally.perRequest(tally.clients[client]?.seconds ?? 0)
     }
     return now.clients.keys.max { one, other in
       (seconds(one, now) - seconds(one, before), other) < (seconds(other, now) - seconds(other, before), one)
     }
   }
 
-  private func growth(_ now: Tally, _ before: Tally) -> (all: Double, upstream: Double) {
-    func upstream(_ tally: Tally) -> Double {
-      tally.count == 0 ? 0 : tally.upstream.seconds / Double(tally.count)
-    }
-    return (max(0, now.mean - before.mean), upstream(now) - upstream(before))
-  }
-
   /// Such as `412 ms, 380 ms of it waiting for `payments`, 3 calls`.
   private func account(of now: Tally) -> String { "\(Words.seconds(now.mean)) on average, \(ofIt(now))" }
 
   private func ofIt(_ now: Tally) -> String {
-    let upstream = now.count == 0 ? 0 : now.upstream.seconds / Double(now.count)
-    let own = max(0, now.mean - upstream)
     let largest = now.clients.max { ($0.value.seconds, $1.key) < ($1.value.seconds, $0.key) }
-    guard let client = largest?.key, upstream >= own else {
-      return "\(Words.seconds(own)) of it the app's own"
+    guard let client = largest?.key, now.upstreamMean >= now.ownMean else {
+      return "\(Words.seconds(now.ownMean)) of it the app's own"
     }
     let calls = Words.number(now.callsPerRequest)
     return
-      "\(Words.seconds(upstream)) of it waiting for `\(client)`\(now.clients.count > 1 ? " and others" : ""), "
+      "\(Words.seconds(now.upstreamMean)) of it waiting for `\(client)`\(now.clients.count > 1 ? " and others" : ""), "
       + "\(calls) call\(calls == "1" ? "" : "s")"
   }
 
@@ -182,11 +170,10 @@ extension Past {
   }
 
   private func figures(_ now: Tally, _ before: Tally) -> [(name: String, value: Double)] {
-    let upstream = now.count == 0 ? 0 : now.upstream.seconds / Double(now.count)
-    return [
+    [
       ("requests", Double(now.answered)), ("mean_s", now.mean), ("before_requests", Double(before.answered)),
-      ("before_mean_s", before.mean), ("over_1_s", Double(now.slow)), ("upstream_s", upstream),
-      ("own_s", max(0, now.mean - upstream)), ("calls", now.callsPerRequest),
+      ("before_mean_s", before.mean), ("over_1_s", Double(now.slow)), ("upstream_s", now.upstreamMean),
+      ("own_s", now.ownMean), ("calls", now.callsPerRequest),
     ]
   }
 }

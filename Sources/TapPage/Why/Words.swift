@@ -33,23 +33,8 @@ enum Words {
 
   static func count(_ count: Int, _ word: String) -> String { "\(count) \(word)\(count == 1 ? "" : "s")" }
 
-  /// In UTC, as in the log.
-  static func time(_ time: Timestamp) -> String {
-    let seconds = Self.seconds(of: time).remainder
-    return [seconds / 3_600, seconds / 60 % 60, seconds % 60].map(twoDigits).joined(separator: ":")
-  }
-
-  static func dateAndTime(_ time: Timestamp) -> String {
-    let date = CalendarDay.date(daysSinceEpoch: seconds(of: time).quotient)
-    return "\(date / 10_000)-\(twoDigits(date / 100 % 100))-\(twoDigits(date % 100))T\(Self.time(time))Z"
-  }
-
-  private static func seconds(of time: Timestamp) -> (quotient: Int64, remainder: Int64) {
-    let seconds = time.nanosecondsSinceEpoch.flooredQuotientAndRemainder(by: 1_000_000_000).quotient
-    return seconds.flooredQuotientAndRemainder(by: 86_400)
-  }
-
-  private static func twoDigits(_ number: Int64) -> String { "\(number < 10 ? "0" : "")\(number)" }
+  /// The time of day in UTC, as in the log.
+  static func time(_ time: Timestamp) -> String { String(time.utc.dropFirst(11).prefix(8)) }
 
   static func failure(_ type: String) -> String {
     guard let words = failures[type] else { return type }

@@ -121,12 +121,12 @@ extension ExtremeTrial {
       + use("PathTemplates.init(_:)", at: many) { run, paths in
         let templates = PathTemplates(paths)
         try templates.validate()
-        let found = templates.template(for: paths.last ?? "")
+        let found = templates.template(forURL: paths.last ?? "")
         try run.expect(found == paths.last || paths.count < 10_001, "\(found ?? "nothing") is found")
         if paths.count == 10_001 {
-          try run.expect(templates.template(for: "/9999/1") == "/9999/{a}", "/9999/1 is not found")
+          try run.expect(templates.template(forURL: "/9999/1") == "/9999/{a}", "/9999/1 is not found")
         }
-        for text in String.extremes { _ = templates.template(for: text.value) }
+        for text in String.extremes { _ = templates.template(forURL: text.value) }
       }
   }
 

@@ -20,7 +20,7 @@ import TestSupport
       // An empty segment is one for a star, and none for a parameter.
       ("/files/", "/files/*"), ("/files/public/", "/files/*"),
     ]
-    #expect(rows.map { Self.templates.template(for: $0.path) } == rows.map(\.template))
+    #expect(rows.map { Self.templates.template(forURL: $0.path) } == rows.map(\.template))
     // The path is taken out of a URL.
     let urls: [(url: String, template: String?)] = [
       ("http://host/users/42?x=/users/me#f", "/users/{id}"), ("http://host", "/"), ("http://host?q", "/"),
@@ -38,7 +38,7 @@ import TestSupport
       (["/*"], "/", nil), (["/u/{id", "/u/id}"], "/u/1", nil), (["/u/{a}", "/u/{b}"], "/u/1", "/u/{a}"),
       (["/u/{a}/*", "/u/{b}/*"], "/u/1/x", "/u/{a}/*"),
     ]
-    #expect(rows.map { $0.0.template(for: $0.path) } == rows.map(\.found))
+    #expect(rows.map { $0.0.template(forURL: $0.path) } == rows.map(\.found))
     #expect([PathTemplates(), ["/*"], ["/"]].map(\.isEmpty) == [true, false, false])
   }
 
@@ -77,8 +77,8 @@ import TestSupport
   @Test func `a path of 510 segments is found, and none beyond it`() {
     let (most, more) = (String(repeating: "/x", count: 510), String(repeating: "/x", count: 511))
     let templates = PathTemplates([most, more])
-    #expect(templates.template(for: most) == most)
-    #expect(templates.template(for: more) == nil)
+    #expect(templates.template(forURL: most) == most)
+    #expect(templates.template(forURL: more) == nil)
   }
 
   @Test func `a set made to be slow is given up on`() {
@@ -88,9 +88,9 @@ import TestSupport
     let last = String(repeating: "/{y}", count: 10) + "/last"
     let matcher = PathTemplates(templates.map { $0 + "/end" } + [last])
     let path = String(repeating: "/x", count: 10)
-    #expect(matcher.template(for: path + "/end") == path + "/end")
-    #expect(matcher.template(for: path + "/last") == nil)
-    #expect(matcher.template(for: String(repeating: "/y", count: 10) + "/last") == last)
-    #expect(matcher.template(for: String(repeating: "/x", count: 100_000)) == nil)
+    #expect(matcher.template(forURL: path + "/end") == path + "/end")
+    #expect(matcher.template(forURL: path + "/last") == nil)
+    #expect(matcher.template(forURL: String(repeating: "/y", count: 10) + "/last") == last)
+    #expect(matcher.template(forURL: String(repeating: "/x", count: 100_000)) == nil)
   }
 }

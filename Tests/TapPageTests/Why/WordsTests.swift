@@ -18,7 +18,7 @@ import TestSupport
         "0 s", "59 s", "1 min 0 s", "1 h 2 min", "0 s",
       ])
     let time = Timestamp(nanosecondsSinceEpoch: 1_763_726_405_999_999_999)
-    #expect([Words.time(time), Words.dateAndTime(time)] == ["12:00:05", "2025-11-21T12:00:05Z"])
+    #expect([Words.time(time), time.utc] == ["12:00:05", "2025-11-21T12:00:05Z"])
     #expect(Words.time(Timestamp(nanosecondsSinceEpoch: -1)) == "23:59:59")
   }
 }
