@@ -71,6 +71,7 @@ enum AllBenchmarks {
     .histogramRecordAllThreads,
     .histogramRecordInstructions,
     .requestTappedC1,
+    .requestBlackBoxC1,
     .requestTappedC8, .requestTappedBurst, .requestTappedDescriptorsC1, .requestTappedDescriptorsC16,
     .downloadTapped,
     .requestAllocations,

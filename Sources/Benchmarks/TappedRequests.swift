@@ -15,6 +15,14 @@ extension Benchmark {
   /// The same, 4,000 at once: all but six wait for a connection.
   static let requestTappedBurst = requests("request.tapped_vs_stock.burst", inFlight: 4_000, rounds: 21)
 
+  /// A small GET with a black box, beside one without, one in flight. More rounds than the others have: the
+  /// box is a hundredth of what a tap takes.
+  static let requestBlackBoxC1 = Benchmark(
+    "request.black_box_vs_tapped.c1", unit: "us", reference: "the same without a black box", rounds: 1_001,
+    isUsable: FileManager.default.isWritableFile(atPath: "/dev/shm"),
+    value: { try await LoopbackTransfers.shared.get(by: .boxed, inFlight: 1).time },
+    referenceValue: { try await LoopbackTransfers.shared.get(by: .tapped, inFlight: 1).time })
+
   /// The processor time of a GET with a connection of its own, the server's part included, where the process
   /// has 6,000 more descriptors.
   static let requestTappedDescriptorsC1 = descriptors(inFlight: 1)
@@ -25,8 +33,8 @@ extension Benchmark {
   /// A download of 10 MB on loopback.
   static let downloadTapped = Benchmark(
     "download.tapped_vs_stock", unit: "ms", reference: "the same without the tap", rounds: 101,
-    value: { try await LoopbackTransfers.shared.download(isTapped: true) * 1_000 },
-    referenceValue: { try await LoopbackTransfers.shared.download(isTapped: false) * 1_000 })
+    value: { try await LoopbackTransfers.shared.download(by: .tapped) * 1_000 },
+    referenceValue: { try await LoopbackTransfers.shared.download(by: .stock) * 1_000 })
 
   /// Heap allocations of a tapped GET beyond those of a stock one, metrics and log included.
   static let requestAllocations = Benchmark(
@@ -62,26 +70,28 @@ extension Benchmark {
   private static func requests(_ name: String, inFlight: Int, rounds: Int = 301) -> Benchmark {
     Benchmark(
       name, unit: "us", reference: "the same without the tap", rounds: rounds,
-      value: { try await LoopbackTransfers.shared.get(isTapped: true, inFlight: inFlight).time },
-      referenceValue: { try await LoopbackTransfers.shared.get(isTapped: false, inFlight: inFlight).time })
+      value: { try await LoopbackTransfers.shared.get(by: .tapped, inFlight: inFlight).time },
+      referenceValue: { try await LoopbackTransfers.shared.get(by: .stock, inFlight: inFlight).time })
   }
 
   private static func descriptors(inFlight: Int) -> Benchmark {
-    let get = { @Sendable (isTapped: Bool) in
+    let get = { @Sendable (kind: LoopbackTransfers.Kind) in
       try await LoopbackTransfers.shared.openDescriptors(6_000)
-      return try await LoopbackTransfers.shared.get(isTapped: isTapped, inFlight: inFlight, closes: true)
-        .processor
+      return try await LoopbackTransfers.shared.get(by: kind, inFlight: inFlight, closes: true).processor
     }
     return Benchmark(
       "request.tapped_vs_stock.descriptors.c\(inFlight)", unit: "us", reference: "the same without the tap",
       rounds: 101,
-      value: { try await get(true) }, referenceValue: { try await get(false) })
+      value: { try await get(.tapped) }, referenceValue: { try await get(.stock) })
   }
 }
 
-/// A server of this process, and two sessions that ask it: one stock, one observed with metrics and a log.
+/// A server of this process, and sessions that ask it.
 actor LoopbackTransfers {
   static let shared = LoopbackTransfers()
+
+  /// The kinds of sessions: stock, observed with metrics and a log, and with a black box too.
+  enum Kind { case stock, tapped, boxed }
 
   private struct Running {
     let origin: Endpoint
@@ -95,22 +105,10 @@ actor LoopbackTransfers {
   private struct Pair {
     static let rounds = 10
 
-    let stock: URLSession
-    let tapped: URLSession
+    /// What is compared with a tapped session.
+    let kind: Kind
+    let sessions: [Kind: URLSession]
     var roundsLeft = 2 * rounds
-
-    init(_ tap: Tap, tappedFirst: Bool) {
-      let observed = tap.sessionConfiguration(from: .ephemeral, client: "benchmark")
-      if tappedFirst {
-        tapped = URLSession(configuration: observed)
-        stock = URLSession(configuration: .ephemeral)
-      } else {
-        stock = URLSession(configuration: .ephemeral)
-        tapped = URLSession(configuration: observed)
-      }
-    }
-
-    func session(isTapped: Bool) -> URLSession { isTapped ? tapped : stock }
   }
 
   /// A round is so many requests, or one for each that is in flight.
@@ -118,6 +116,7 @@ actor LoopbackTransfers {
   private static let firstRequests = 20
   private static let largeBody = [UInt8](repeating: 0x5A, count: 10_000_000)
   private var running: Running?
+  private var boxedTap: Tap?
   private var pair: Pair?
   private var pairsMade = 0
 
@@ -134,11 +133,11 @@ actor LoopbackTransfers {
 
   /// The microseconds, and those of this process's processor time, for each of some requests that are made
   /// this many at a time.
-  func get(isTapped: Bool, inFlight: Int, closes: Bool = false) async throws -> (
+  func get(by kind: Kind, inFlight: Int, closes: Bool = false) async throws -> (
     time: Double, processor: Double
   ) {
     let running = try start()
-    let session = try await freshSession(isTapped: isTapped)
+    let session = try await freshSession(kind)
     let requestsEach = max(1, Self.requestsARound / inFlight)
     var request = URLRequest(url: running.small)
     if closes { request.setValue("close", forHTTPHeaderField: "Connection") }
@@ -158,9 +157,9 @@ actor LoopbackTransfers {
   }
 
   /// Makes some requests, one after another, after a few that open the connection and fill the caches.
-  func get(_ count: Int, isTapped: Bool, isTraced: Bool = false) async throws {
+  func get(_ count: Int, by kind: Kind, isTraced: Bool = false) async throws {
     let running = try start()
-    let session = try await freshSession(isTapped: isTapped)
+    let session = try await freshSession(kind)
     for _ in 0..<Self.firstRequests + count {
       _ = try await session.data(for: isTraced ? .traced(running.small) : URLRequest(url: running.small))
     }
@@ -180,9 +179,9 @@ actor LoopbackTransfers {
 
   func get(from session: URLSession) async throws { _ = try await session.data(from: start().small) }
 
-  func download(isTapped: Bool) async throws -> Double {
+  func download(by kind: Kind) async throws -> Double {
     let running = try start()
-    let session = try await freshSession(isTapped: isTapped)
+    let session = try await freshSession(kind)
     let clock = ContinuousClock()
     let start = clock.now
     let (file, _) = try await session.download(from: running.large)
@@ -192,24 +191,41 @@ actor LoopbackTransfers {
   }
 
   /// The warm session for a round. After its rounds a pair is replaced.
-  private func freshSession(isTapped: Bool) async throws -> URLSession {
-    if var pair, pair.roundsLeft > 0 {
+  private func freshSession(_ kind: Kind) async throws -> URLSession {
+    if var pair, let session = pair.sessions[kind], pair.roundsLeft > 0 {
       pair.roundsLeft -= 1
       self.pair = pair
-      return pair.session(isTapped: isTapped)
+      return session
     }
-    let running = try start()
-    pair?.stock.invalidateAndCancel()
-    pair?.tapped.invalidateAndCancel()
+    let other = kind == .tapped ? pair?.kind ?? .stock : kind
+    for session in pair?.sessions.values ?? [:].values { session.invalidateAndCancel() }
     pairsMade += 1
-    let made = Pair(running.tap, tappedFirst: pairsMade.isMultiple(of: 2))
-    for _ in 0..<Self.firstRequests {
-      _ = try await made.stock.data(from: running.small)
-      _ = try await made.tapped.data(from: running.small)
+    var sessions: [Kind: URLSession] = [:]
+    for kind in pairsMade.isMultiple(of: 2) ? [.tapped, other] : [other, .tapped] {
+      sessions[kind] = URLSession(configuration: try configuration(kind))
     }
-    pair = made
-    return try await freshSession(isTapped: isTapped)
+    for _ in 0..<Self.firstRequests {
+      for session in sessions.values { _ = try await session.data(from: start().small) }
+    }
+    pair = Pair(kind: other, sessions: sessions)
+    return try await freshSession(kind)
   }
+
+  private func configuration(_ kind: Kind) throws -> URLSessionConfiguration {
+    if kind == .stock { return .ephemeral }
+    let tap = kind == .tapped ? try start().tap : try startBoxedTap()
+    return tap.sessionConfiguration(from: .ephemeral, client: "benchmark")
+  }
+
+  private func startBoxedTap() throws -> Tap {
+    if let boxedTap { return boxedTap }
+    let tap = try Self.startTap(blackBox: Self.blackBoxPath)
+    atexit { unlink(LoopbackTransfers.blackBoxPath) }
+    boxedTap = tap
+    return tap
+  }
+
+  private static let blackBoxPath = "/dev/shm/session-tap-benchmarks-\(getpid())"
 
   private func start() throws -> Running {
     if let running { return running }
@@ -220,20 +236,23 @@ actor LoopbackTransfers {
         EndpointRoute.immediate("/large") { _ in EndpointResponse(body: Self.largeBody) },
       ])
     let address = try origin.start()
-    var configuration = Tap.Configuration(environment: [:])
-    // As in an app: with an endpoint, the page keeps its history of each request, and requests to its port
-    // are left out.
-    configuration.endpoint = .init(address: .loopback(port: 0))
-    configuration.isQuiet = true
-    configuration.log = .file("/dev/null")
-    // With `SESSION_TAP_BLACK_BOX` the same benchmarks have a black box.
-    configuration.blackBox = ProcessInfo.processInfo.environment["SESSION_TAP_BLACK_BOX"]
-    let tap = try Tap.start(configuration)
+    let tap = try Self.startTap()
     guard let small = URL(string: "http://\(address)/small"),
       let large = URL(string: "http://\(address)/large")
     else { throw URLError(.badURL) }
     let made = Running(origin: origin, tap: tap, small: small, large: large)
     running = made
     return made
+  }
+
+  private static func startTap(blackBox: String? = nil) throws -> Tap {
+    var configuration = Tap.Configuration(environment: [:])
+    // As in an app: with an endpoint, the page keeps its history of each request, and requests to its port
+    // are left out.
+    configuration.endpoint = .init(address: .loopback(port: 0))
+    configuration.isQuiet = true
+    configuration.log = .file("/dev/null")
+    configuration.blackBox = blackBox
+    return try Tap.start(configuration)
   }
 }

@@ -88,11 +88,11 @@ enum Valgrind {
         for _ in 0...count { _ = registry.exposition() }
       case .drain: try DrainedRequests().record(count)
       case .stockRequests:
-        try await LoopbackTransfers.shared.get(count, isTapped: false)
+        try await LoopbackTransfers.shared.get(count, by: .stock)
       case .tappedRequests:
-        try await LoopbackTransfers.shared.get(count, isTapped: true)
+        try await LoopbackTransfers.shared.get(count, by: .tapped)
       case .tracedRequests:
-        try await LoopbackTransfers.shared.get(count, isTapped: false, isTraced: true)
+        try await LoopbackTransfers.shared.get(count, by: .stock, isTraced: true)
       case .servedRequests:
         try await LoopbackTransfers.shared.serve(count)
       case .shortTaps:

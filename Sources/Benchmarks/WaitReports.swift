@@ -80,13 +80,15 @@ private enum WaitReports {
     for index in 0..<count {
       let age = Duration.seconds(30) * (count - index) / count
       let trace = TraceContext.random()
-      for direction in [RequestDirection.inbound, .outbound] {
-        let record = RequestRecord(
-          RequestDescription(
-            direction: direction, client: "client", method: "GET",
-            url: direction == .inbound ? "/events" : "http://upstream.example/events",
-            serverAddress: direction == .inbound ? nil : "upstream.example", traceContext: trace),
-          recorder: recorder, progress: Progress(wait: direction == .inbound ? .handler : .response))
+      let served = RequestRecord(
+        RequestDescription(direction: .inbound, method: "GET", url: "/events", traceContext: trace),
+        recorder: recorder, progress: Progress(wait: .handler))
+      let call = RequestRecord(
+        RequestDescription(
+          client: "client", method: "GET", url: "http://upstream.example/events",
+          serverAddress: "upstream.example", traceContext: trace.child().within(served)),
+        recorder: recorder, progress: Progress(wait: .response))
+      for record in [served, call] {
         record.begin(at: Instant(nanoseconds: now.nanoseconds - age.nanoseconds))
         records.append(record)
       }

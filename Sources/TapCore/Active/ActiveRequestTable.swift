@@ -10,10 +10,15 @@ package struct ActiveRequestTable: Sendable {
     /// `nil` once the request has left: such an entry is removed later, with others.
     weak var record: RequestRecord?
     let start: Instant
-    /// The low half of its trace's id, 0 without one: most others are told apart without a look at them.
-    let trace: UInt64
+    /// The record of the served request within which it is made: it is found without a look at the others.
+    let served: ObjectIdentifier?
     /// Where the begin was counted; `nil` of an unstarted request.
     var series: RequestSeries?
+
+    init(_ record: RequestRecord, _ start: Instant, _ series: RequestSeries? = nil) {
+      (self.record, self.start, self.series) = (record, start, series)
+      served = record.call?.servedID
+    }
 
     var request: Request? { record.map { ($0, start) } }
   }
@@ -41,16 +46,12 @@ package struct ActiveRequestTable: Sendable {
 
   var isEmpty: Bool { entries.isEmpty }
 
-  mutating func begin(
-    _ record: RequestRecord, at start: Instant, in series: RequestSeries, trace: TraceContext? = nil
-  ) {
-    insert(Entry(record: record, start: start, trace: trace?.traceBits.low ?? 0, series: series))
+  mutating func begin(_ record: RequestRecord, at start: Instant, in series: RequestSeries) {
+    insert(Entry(record, start, series))
   }
 
   /// Adds a request that URLSession has taken and not started.
-  mutating func add(_ record: RequestRecord, at now: Instant) {
-    insert(Entry(record: record, start: now, trace: 0))
-  }
+  mutating func add(_ record: RequestRecord, at now: Instant) { insert(Entry(record, now)) }
 
   private mutating func insert(_ entry: Entry) {
     // Unstarted requests that are released do not say so.
@@ -152,14 +153,17 @@ package struct ActiveRequestTable: Sendable {
   /// Those that have not been started.
   var unstarted: [Request] { entries.filter { $0.series == nil }.compactMap(\.request) }
 
-  /// Those that have begun in one of these traces, and a few of others.
-  func list(inTraces traces: Set<TraceContext.TraceBits>) -> [Request] {
-    // By the last bits of their random ids. A report walks through all requests: a set takes ten times as
-    // long, and to copy an entry, with its weak reference, as long again.
-    func place(_ low: UInt64) -> Int { Int(low & 4_095) }
+  /// The calls within these served requests.
+  func calls(within served: Set<ObjectIdentifier>) -> [Request] {
+    // A report walks through all requests: to ask the set for each takes ten times as long, and to copy an
+    // entry, with its weak reference, as long again.
+    func place(_ served: ObjectIdentifier) -> Int { Int(bitPattern: served) >> 4 & 4_095 }
     var isWanted = [Bool](repeating: false, count: 4_096)
-    for trace in traces { isWanted[place(trace.low)] = true }
-    let found = entries.indices.filter { entries[$0].trace != 0 && isWanted[place(entries[$0].trace)] }
+    for one in served { isWanted[place(one)] = true }
+    let found = entries.indices.filter { index in
+      guard let one = entries[index].served, isWanted[place(one)] else { return false }
+      return served.contains(one)
+    }
     return found.compactMap { entries[$0].request }
   }
 

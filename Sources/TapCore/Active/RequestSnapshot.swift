@@ -22,7 +22,7 @@ public enum RequestWait: String, Sendable, Hashable, CaseIterable {
   case redirect
   /// The app's handler, which has not responded to an inbound request.
   case handler
-  /// A request that the app makes in the trace of an inbound one, to which it has not responded.
+  /// A request that the app makes within an inbound one, to which it has not responded.
   case request
   /// The caller of an inbound request, to which the response is being written.
   case client
@@ -38,37 +38,34 @@ public struct RequestSnapshot: Sendable, Equatable {
   /// ``start`` on the monotonic clock. The same in all snapshots of a request that has begun.
   package let begin: Instant
   /// What the calls within a served request have taken until now; `nil` without any.
-  package var upstream: UpstreamTime?
+  package let upstream: UpstreamTime?
+  /// The request's record: in one list of requests, no other has it.
+  let record: ObjectIdentifier?
   private let now: Instant
-  private var progress: RequestProgress
+  private let progress: RequestProgress
 
   /// - Parameter now: The moment of the snapshot.
   package init(
     _ request: RequestDescription, start: Timestamp, begin: Instant, _ progress: RequestProgress,
-    at now: Instant
+    _ upstream: UpstreamTime? = nil, of record: ObjectIdentifier? = nil, at now: Instant
   ) {
-    (self.request, self.start, self.begin, self.progress, self.now) = (request, start, begin, progress, now)
+    (self.request, self.start, self.begin, self.now) = (request, start, begin, now)
+    (self.progress, self.upstream, self.record) = (progress, upstream, record)
   }
 
-  /// The same, while the app makes requests in its trace.
-  func waitingForRequest() -> RequestSnapshot {
-    var other = self
-    other.progress.wait = .request
-    return other
-  }
-
-  /// Whether the app makes this request within a served one.
+  /// Whether the app makes this request within a served one of the same list.
   package func isMade(within other: RequestSnapshot) -> Bool {
-    guard request.direction == .outbound, let served = other.request.traceContext?.served else {
-      return false
-    }
-    return request.traceContext?.served === served
+    guard let served = request.traceContext?.served else { return false }
+    return ObjectIdentifier(served) == other.record
   }
 
   /// The time since the start.
   public var duration: Duration { max(.zero, begin.duration(to: now)) }
   /// What the request waits for.
-  public var wait: RequestWait? { progress.wait }
+  public var wait: RequestWait? {
+    let isCalling = upstream?.clients.contains { $0.activeCount > 0 } == true
+    return progress.wait == .handler && isCalling ? .request : progress.wait
+  }
   /// The status code, once the head of the response has come.
   public var statusCode: Int? { progress.statusCode }
   /// The bytes of the request's body that have gone.

@@ -59,18 +59,14 @@ final class WaitReporter: Sendable {
     let oldest = requests.sorted { $0.start < $1.start }.prefix(max(0, limit))
     look(at: oldest)
     let now = max(instant, .now)
-    let snapshots = oldest.compactMap { $0.record.snapshot(since: $0.start, at: now) }
-    let made = made(for: snapshots, at: now)
-    return (snapshots.map { made[$0].isEmpty ? $0 : $0.waitingForRequest() }, oldest.count)
+    return (oldest.compactMap { $0.record.snapshot(since: $0.start, at: now) }, oldest.count)
   }
 
-  /// The requests that the app makes for those that it has not responded to.
-  private func made(for served: [RequestSnapshot], at now: Instant) -> MadeRequests {
-    let traces = Set(
-      served.lazy.filter { $0.wait == .handler }.compactMap(\.request.traceContext?.traceBits))
-    guard !traces.isEmpty, let metrics = metrics.first else { return MadeRequests() }
-    let active = metrics.withLock { $0.active.list(inTraces: traces) }
-    return MadeRequests(in: traces, among: active, at: now)
+  /// The calls that some of these requests wait for.
+  private func calls(of requests: [RequestSnapshot]) -> [ActiveRequestTable.Request] {
+    let served = Set(requests.lazy.filter { $0.wait == .request }.compactMap(\.record))
+    guard !served.isEmpty, let metrics = metrics.first else { return [] }
+    return metrics.withLock { $0.active.calls(within: served) }
   }
 
   /// Waits for Foundation's queue, 0.1 s at most.
@@ -106,25 +102,25 @@ final class WaitReporter: Sendable {
       let reports = metrics.withLock { $0.active.takeReports(at: now) }
       earliest = min(earliest, reports.next)
       let soon = reports.soon.prefix(Self.reportLimit)
-      for request in soon { request.record.look {} }
-      made(for: soon.compactMap { $0.record.snapshot(since: $0.start, at: now) }, at: now).look()
+      let calls = calls(of: soon.compactMap { $0.record.snapshot(since: $0.start, at: now) })
+      for request in soon + calls { request.record.look {} }
       let due = reports.due.compactMap { $0.record.snapshot(since: $0.start, at: now) }
-      let made = made(for: due, at: now)
-      for request in due {
-        // A served request waits no longer than what it waits for.
-        if made[request].contains(where: isMoving) { continue }
-        let report = made[request].isEmpty ? request : request.waitingForRequest()
-        for consumer in consumers { consumer.requestWaits(report) }
+      // A served request waits no longer than what it waits for.
+      let moving = Set(self.calls(of: due).filter { isMoving($0, at: now) }.map(\.record.call?.servedID))
+      for request in due where !moving.contains(request.record) {
+        for consumer in consumers { consumer.requestWaits(request) }
         isUsed = true
       }
     }
     return min(earliest, reportHeldQueue(isUsed: isUsed, at: now))
   }
 
-  /// Whether something has passed within the limit of made requests, or may have.
-  private func isMoving(_ made: RequestSnapshot) -> Bool {
-    guard let limit = metrics.first?.waitingLimit else { return true }
-    return made.duration < limit || made.idleTime.map { $0 < limit } == true
+  /// Whether something of a call has passed within the limit of made requests, or may have.
+  private func isMoving(_ call: ActiveRequestTable.Request, at now: Instant) -> Bool {
+    guard let limit = metrics.first?.waitingLimit,
+      let call = call.record.snapshot(since: call.start, at: now)
+    else { return true }
+    return call.duration < limit || call.idleTime.map { $0 < limit } == true
   }
 
   private func reportHeldQueue(isUsed: Bool, at now: Instant) -> Instant {
@@ -177,34 +173,6 @@ private final class Looks: Sendable {
   func wait(until deadline: Instant) {
     _ = progress.wait(until: deadline) { left.load(ordering: .acquiring) == 0 ? true : nil }
   }
-}
-
-/// The active requests that the app makes in the traces of those that it serves.
-private struct MadeRequests {
-  private var records: [RequestRecord] = []
-  private var snapshots: [TraceContext.TraceBits: [RequestSnapshot]] = [:]
-
-  init() {}
-
-  init(
-    in traces: Set<TraceContext.TraceBits>, among active: [ActiveRequestTable.Request], at now: Instant
-  ) {
-    for (record, start) in active {
-      guard let snapshot = record.snapshot(since: start, at: now),
-        let trace = snapshot.request.traceContext?.traceBits, traces.contains(trace)
-      else { continue }
-      records.append(record)
-      snapshots[trace, default: []].append(snapshot)
-    }
-  }
-
-  /// Those that have begun while this one was served.
-  subscript(served: RequestSnapshot) -> [RequestSnapshot] {
-    guard served.wait == .handler, let trace = served.request.traceContext?.traceBits else { return [] }
-    return (snapshots[trace] ?? []).filter { $0.begin >= served.begin }
-  }
-
-  func look() { for record in records { record.look {} } }
 }
 
 /// The requests that wait for longer than the limits of their directions.

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Keeps the active and the unstarted requests in a file that outlives the process: a slot for each, which
-/// the thread of the request writes at its begin and frees at its end. Nothing here waits.
+/// the thread of the request writes at its begin and frees at its end. It waits for a short lock at most.
 package final class BlackBox: Sendable {
   /// Where a request is kept.
   package struct Slot: Sendable {
@@ -21,7 +21,8 @@ package final class BlackBox: Sendable {
   private let file: BlackBoxFile
   private let memory: SharedMapping
   private let writeURL: WriteURL?
-  private let slots = FreeSlots(count: BlackBoxHeader.slotCount)
+  /// The numbers of the free slots. The last one is taken, which is likely in a processor's cache.
+  private let freeSlots = Mutex((0..<Int32(BlackBoxHeader.slotCount)).reversed() as [Int32])
   private let missed = Atomic<Int>(0)
   private let watch: Watch
   private let worker = Worker()
@@ -52,7 +53,7 @@ package final class BlackBox: Sendable {
     _ request: borrowing RequestDescription, isStarted: Bool, isToldByApp: Bool = false,
     at begin: Instant = .now, _ time: Timestamp = Timestamp(nanosecondsSinceEpoch: 0)
   ) -> Slot {
-    guard let index = slots.take() else {
+    guard let index = freeSlots.withLock({ $0.popLast() }) else {
       missed.wrappingAdd(1, ordering: .relaxed)
       count(1)
       return .missing
@@ -82,7 +83,7 @@ package final class BlackBox: Sendable {
   package func free(_ slot: inout Slot, at end: @autoclosure () -> Instant) {
     if slot.index >= 0 {
       self[slot.index].free(at: end())
-      slots.put(slot.index)
+      freeSlots.withLock { $0.append(slot.index) }
     } else if slot.index == Slot.missing.index {
       count(-1)
     }
@@ -129,54 +130,5 @@ package final class BlackBox: Sendable {
       if let fault { report("the black box \(file.path) \(fault)") }
       return comesAgain ? now.next(multipleOf: 1_000_000_000) : .never
     }
-  }
-}
-
-/// The numbers of slots that are free: a stack without a lock (Treiber 1986), so that the slot that is taken
-/// is one that is in a processor's cache.
-final class FreeSlots: Sendable {
-  /// The number on top plus 1, 0 without any; in the upper half a count of the changes, so that a number
-  /// which has been taken and put back meanwhile is not taken for the same.
-  private let top: Atomic<UInt64>
-  /// By number, what lies below it, likewise.
-  private nonisolated(unsafe) let below: UnsafeMutablePointer<Atomic<UInt32>>
-
-  init(count: Int) {
-    below = .allocate(capacity: count)
-    // 0 is on top.
-    for index in 0..<count {
-      (below + index).initialize(to: Atomic(index + 1 < count ? UInt32(index + 2) : 0))
-    }
-    top = Atomic(count > 0 ? 1 : 0)
-  }
-
-  deinit { below.deallocate() }
-
-  func take() -> Int32? {
-    var seen = top.load(ordering: .acquiring)
-    while true {
-      let number = UInt32(truncatingIfNeeded: seen)
-      if number == 0 { return nil }
-      let next = below[Int(number - 1)].load(ordering: .relaxed)
-      let change = top.weakCompareExchange(
-        expected: seen, desired: Self.changed(seen, to: next), ordering: .acquiringAndReleasing)
-      if change.exchanged { return Int32(number - 1) }
-      seen = change.original
-    }
-  }
-
-  func put(_ index: Int32) {
-    var seen = top.load(ordering: .relaxed)
-    while true {
-      below[Int(index)].store(UInt32(truncatingIfNeeded: seen), ordering: .relaxed)
-      let change = top.weakCompareExchange(
-        expected: seen, desired: Self.changed(seen, to: UInt32(index) + 1), ordering: .acquiringAndReleasing)
-      if change.exchanged { return }
-      seen = change.original
-    }
-  }
-
-  private static func changed(_ top: UInt64, to number: UInt32) -> UInt64 {
-    (top >> 32 &+ 1) << 32 | UInt64(number)
   }
 }

@@ -11,19 +11,21 @@ public struct TraceContext: Sendable, Equatable {
   private let flags: UInt8
   /// What tracing systems say of the trace: the value of the header, to be sent as it came (section 3.3).
   public let tracestate: String?
-  /// A tracer's span, ``ServedCalls``, or a ``SpanWithin`` for both. One reference, because a trace is copied
-  /// often. Equality ignores it.
+  /// A tracer's span, the record of a served request, or a ``SpanWithin`` for both. One reference, because a
+  /// trace is copied often. Equality ignores it.
   private var object: (any AnyObject & Sendable)?
 
   /// The span of a ``RequestTracer`` that has these ids, if one has made it. Equality ignores it.
   public var span: (any AnyObject & Sendable)? {
-    object is ServedCalls ? nil : (object as? SpanWithin)?.span ?? object
+    guard let object, !(object is RequestRecord) else { return nil }
+    return (object as? SpanWithin)?.span ?? object
   }
 
-  /// The calls of the served request that has this trace, or within which a request with this trace is made.
-  package var served: ServedCalls? {
+  /// The served request of which this is the trace, or within which a request with this trace is made. Its
+  /// own record has it without.
+  package var served: RequestRecord? {
     guard let object else { return nil }
-    return object as? ServedCalls ?? (object as? SpanWithin)?.served
+    return object as? RequestRecord ?? (object as? SpanWithin)?.served
   }
 
   /// The `sampled` flag: the caller may have recorded this trace.
@@ -93,12 +95,12 @@ public struct TraceContext: Sendable, Equatable {
   init(_ trace: TraceBits, span: UInt64) { self.init(trace, span: span, flags: 0) }
 
   /// The same, as that of a served request or of a call within it.
-  package consuming func within(_ served: ServedCalls?) -> TraceContext {
+  package consuming func within(_ served: RequestRecord?) -> TraceContext {
     object = if let served, let span { SpanWithin(span: span, served: served) } else { served ?? span }
     return self
   }
 
-  /// The ids and flags alone: what outlives the request keeps neither an object of a tracer's nor its calls.
+  /// The ids and flags alone: what outlives the request keeps no object of a tracer's, and no request.
   package var withoutSpan: TraceContext { TraceContext(traceBits, span: spanBits, flags: flags) }
 
   /// Whether two contexts are the same in a request's headers.
@@ -207,9 +209,9 @@ extension TraceContext {
 /// A span of a request within a served one.
 private final class SpanWithin: Sendable {
   let span: any AnyObject & Sendable
-  let served: ServedCalls
+  let served: RequestRecord
 
-  init(span: any AnyObject & Sendable, served: ServedCalls) { (self.span, self.served) = (span, served) }
+  init(span: any AnyObject & Sendable, served: RequestRecord) { (self.span, self.served) = (span, served) }
 }
 
 /// Makes the identifiers of traces and spans: random, not secret (W3C Trace Context, section 3.2.2.3).

@@ -14,12 +14,13 @@ public final class ActiveRequest: Sendable {
     _ description: consuming RequestDescription, trace: TraceContext,
     filter: ((RequestDescription) -> Bool)?, recorder: RequestRecorder
   ) {
-    self.trace = trace
     if let filter, !filter(description) {
-      record = nil
+      (self.trace, record) = (trace, nil)
       return
     }
-    record = RequestRecord(begun: description, recorder: recorder)
+    let isServed = description.direction == .inbound
+    let record = RequestRecord(begun: description, recorder: recorder)
+    (self.trace, self.record) = (isServed ? trace.within(record) : trace, record)
   }
 
   deinit {

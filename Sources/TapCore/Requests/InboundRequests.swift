@@ -34,11 +34,11 @@ public struct InboundRequests: Sendable {
     clientAddress: String? = nil, fields: [String: FieldValue] = [:],
     headers: (String) -> String? = { _ in nil }
   ) -> ActiveRequest {
-    let received =
+    let trace =
       recorder.tracer?.beginServerSpan(method: method) { $0 == "traceparent" ? traceparent : headers($0) }
+      .within(nil)
       ?? traceparent.flatMap { TraceContext(traceparent: $0, tracestate: headers("tracestate")) }?.child()
       ?? .random(samplingRate: recorder.traceSamplingRate)
-    let trace = received.within(ServedCalls(of: recorder))
     return ActiveRequest(
       RequestDescription(
         direction: .inbound, client: "", method: method, url: path,

@@ -39,6 +39,8 @@ package final class RequestRecord: Sendable {
     var isReportedUnfinished = false
     /// Where the black box keeps the request until its end.
     var slot = BlackBox.Slot.none
+    /// What the app makes within the request, if it serves it.
+    var calls = ServedCalls()
   }
 
   /// A value that the compiler does not copy.
@@ -46,16 +48,12 @@ package final class RequestRecord: Sendable {
     var observation: RequestObservation
   }
 
-  let recorder: RequestRecorder
+  package let recorder: RequestRecorder
   /// The app calls ``ActiveRequest/responseBegan(statusCode:route:protocolVersion:)`` when the response
   /// begins.
   private let isToldByApp: Bool
-  /// The calls of this request, if the app serves it, or of the served request within which the app makes it.
-  /// Kept here, because reading it from the observation copies the request.
-  private let served: ServedCalls?
-  /// Of a call within a served request: the index of its client in ``served``. `nil` of a request that the
-  /// app serves.
-  private let callIndex: Int?
+  /// `nil` unless the app makes the request within one that it serves.
+  let call: ServedCall?
   private let state: Mutex<State>
   /// What is known of the request: at first its description. Guarded by `state` until its end, and unchanged
   /// afterwards: consumers read it without a copy, which would cost as much as the rest, and without the
@@ -71,9 +69,7 @@ package final class RequestRecord: Sendable {
     progress source: (any RequestProgressSource)? = nil
   ) {
     (self.recorder, isToldByApp) = (recorder, false)
-    let calls = description.traceContext?.served
-    callIndex = calls?.enter(description.client, at: .now)
-    served = callIndex == nil ? nil : calls
+    call = ServedCall(description, at: .now)
     let slot = recorder.blackBox?.keep(description, isStarted: false) ?? .none
     contents = Contents(observation: RequestObservation(begun: description))
     state = Mutex(State(source: source, slot: slot))
@@ -84,9 +80,7 @@ package final class RequestRecord: Sendable {
   init(begun description: consuming RequestDescription, recorder: RequestRecorder) {
     let now = Instant.now
     (self.recorder, isToldByApp) = (recorder, true)
-    let (calls, isInbound) = (description.traceContext?.served, description.direction == .inbound)
-    callIndex = isInbound ? nil : calls?.enter(description.client, at: now)
-    served = isInbound || callIndex != nil ? calls : nil
+    call = ServedCall(description, at: now)
     let time = Timestamp.now
     let slot =
       recorder.blackBox?.keep(description, isStarted: true, isToldByApp: true, at: now, time) ?? .none
@@ -97,9 +91,9 @@ package final class RequestRecord: Sendable {
   }
 
   deinit {
-    if let callIndex {
+    if let call {
       switch state.withLock({ $0.stage }) {
-      case .made, .active: served?.leave(callIndex, at: .now)
+      case .made, .active: call.leave(at: .now)
       case .givenUp, .ended: break
       }
     }
@@ -117,7 +111,7 @@ package final class RequestRecord: Sendable {
     announce { state in
       switch state.stage {
       case .active, .ended: return false
-      case .givenUp: if let callIndex { served?.enterAgain(callIndex, at: instant) }
+      case .givenUp: call?.enterAgain(at: instant)
       case .made: break
       }
       state.stage = .active(start: instant)
@@ -137,18 +131,26 @@ package final class RequestRecord: Sendable {
       switch state.stage {
       case .made:
         state.stage = .givenUp
-        if let callIndex { served?.leave(callIndex, at: instant) }
+        call?.leave(at: instant)
       case .givenUp, .ended: return false
       case .active(let start, let statusCode):
         (state.stage, state.source) = (.ended, nil)
         if end.statusCode == nil { contents.observation.headStatusCode = statusCode }
-        let upstream = callIndex == nil ? served?.end(at: instant) : nil
-        if let callIndex { served?.leave(callIndex, at: instant) }
+        call?.leave(at: instant)
         contents.observation.end(end, after: instant.nanoseconds &- start.nanoseconds, add)
-        if let upstream { contents.observation.setUpstream(upstream) }
+        if let upstream = state.calls.time(at: instant) { contents.observation.setUpstream(upstream) }
       }
       recorder.blackBox?.free(&state.slot, at: instant)
       return true
+    }
+  }
+
+  /// Changes what is known of the calls within this served request. Does nothing once it has ended.
+  @discardableResult
+  func withCalls<Result: Sendable>(_ change: (inout ServedCalls) -> Result) -> Result? {
+    state.withLock { state in
+      if case .ended = state.stage { return nil }
+      return change(&state.calls)
     }
   }
 
@@ -186,9 +188,9 @@ package final class RequestRecord: Sendable {
   private func snapshot(
     since begin: Instant, at now: Instant, if isWanted: (inout State) -> Bool
   ) -> RequestSnapshot? {
-    let (stage, source, request, start) = state.withLock { state in
+    let (stage, source, calls, request, start) = state.withLock { state in
       let stage = isWanted(&state) ? state.stage : .ended
-      return (stage, state.source, contents.observation.request, contents.observation.start)
+      return (stage, state.source, state.calls, contents.observation.request, contents.observation.start)
     }
     switch stage {
     case .givenUp, .ended: return nil
@@ -202,9 +204,9 @@ package final class RequestRecord: Sendable {
         statusCode == nil ? (isInbound ? .handler : .response) : (isInbound ? .client : .body)
       let progress =
         source?.progress ?? RequestProgress(wait: isToldByApp ? wait : nil, statusCode: statusCode)
-      var snapshot = RequestSnapshot(request, start: start, begin: begin, progress, at: now)
-      if isInbound { snapshot.upstream = served?.time(at: now) }
-      return snapshot
+      return RequestSnapshot(
+        request, start: start, begin: begin, progress, calls.time(at: now), of: ObjectIdentifier(self),
+        at: now)
     }
   }
 

@@ -80,7 +80,7 @@ package struct RequestStore: Sendable {
     _ request: borrowing RequestDescription, at start: Instant, of record: RequestRecord
   ) -> RequestSeries {
     let series = begin(request)
-    active.begin(record, at: start, in: series, trace: request.traceContext)
+    active.begin(record, at: start, in: series)
     return series
   }
 

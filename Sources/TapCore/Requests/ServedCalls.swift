@@ -1,87 +1,42 @@
-import Synchronization
-
 /// The calls that the app makes within one served request: how many, of which clients, and the time in which
-/// at least one was active.
+/// at least one was active. The record of the served request keeps them under its lock.
 ///
-/// The trace of the served request leads here (``TraceContext/served``), as do the traces of what is made
-/// within it. A count that goes up and down is exact for serial, parallel and overlapping calls, without a
-/// list of them.
-package final class ServedCalls: Sendable {
+/// A count that goes up and down is exact for serial, parallel and overlapping calls, without a list of them.
+struct ServedCalls: Sendable {
   /// The most clients of a served request. The calls of further ones count as those of `_OTHER`.
   static let clientLimit = 64
-  fileprivate static let otherClients = "_OTHER"
+  private static let otherClients = "_OTHER"
 
-  fileprivate struct State {
-    var hasEnded = false
-    var activeCount = 0
-    /// Since when at least one is active.
-    var since = Instant(nanoseconds: 0)
-    /// The latest end of a call, and up to when the time is counted. Threads may read the clock in one order
-    /// and come here in the other.
-    var (latest, counted) = (Instant(nanoseconds: 0), Instant(nanoseconds: 0))
-    /// Of a client's calls, the instants of their ends minus those of their begins: with the current instant
-    /// for each active one, that is the sum of their durations. It may wrap around in between.
-    var time = UpstreamTime()
-  }
-
-  /// The recorder of the served request.
-  private let recorder: ObjectIdentifier
-  private let state = Mutex(State())
-
-  init(of recorder: RequestRecorder) { self.recorder = ObjectIdentifier(recorder) }
-
-  /// Whether a recorder records the served request.
-  package func areRecorded(by recorder: RequestRecorder) -> Bool {
-    ObjectIdentifier(recorder) == self.recorder
-  }
+  private var activeCount = 0
+  /// Since when at least one is active.
+  private var since = Instant(nanoseconds: 0)
+  /// The latest end of a call, and up to when the time is counted. Threads may read the clock in one order
+  /// and come here in the other.
+  private var (latest, counted) = (Instant(nanoseconds: 0), Instant(nanoseconds: 0))
+  /// Of a client's calls, the instants of their ends minus those of their begins: with the current instant
+  /// for each active one, that is the sum of their durations. It may wrap around in between.
+  private var time = UpstreamTime()
 
   /// Notes that a call begins.
   ///
-  /// - Returns: The index of its client, for its end; `nil` if the served request has ended.
-  func enter(_ client: String, at now: Instant) -> Int? {
-    state.withLock { state -> Int? in
-      if state.hasEnded { return nil }
-      let index = state.index(of: client)
-      state.time.clients[index].requestCount += 1
-      state.enter(index, at: now)
-      return index
-    }
+  /// - Returns: The index of its client, for its end.
+  mutating func enter(_ client: String, at now: Instant) -> Int {
+    let index = index(of: client)
+    time.clients[index].requestCount += 1
+    enterAgain(index, at: now)
+    return index
   }
 
   /// Notes that a call begins that had been given up before its begin.
-  func enterAgain(_ client: Int, at now: Instant) { state.withLock { $0.enter(client, at: now) } }
-
-  /// Notes that a call ends. Does nothing once the served request has ended.
-  func leave(_ client: Int, at now: Instant) {
-    state.withLock { state in
-      if state.hasEnded { return }
-      state.leave(client, at: now)
-    }
-  }
-
-  /// Ends the served request: what comes later counts nowhere.
-  ///
-  /// - Returns: What its calls took until now, `nil` without any.
-  func end(at now: Instant) -> UpstreamTime? {
-    state.withLock { state in
-      state.hasEnded = true
-      return state.time(at: now)
-    }
-  }
-
-  /// What the calls have taken until now, `nil` without any.
-  func time(at now: Instant) -> UpstreamTime? { state.withLock { $0.time(at: now) } }
-}
-
-extension ServedCalls.State {
-  fileprivate mutating func enter(_ client: Int, at now: Instant) {
+  mutating func enterAgain(_ client: Int, at now: Instant) {
     since = activeCount == 0 ? max(now, counted) : min(since, max(now, counted))
     activeCount += 1
     time.clients[client].activeCount += 1
     time.clients[client].nanoseconds &-= now.nanoseconds
   }
 
-  fileprivate mutating func leave(_ client: Int, at now: Instant) {
+  /// Notes that a call ends.
+  mutating func leave(_ client: Int, at now: Instant) {
     latest = max(latest, now)
     activeCount -= 1
     time.clients[client].activeCount -= 1
@@ -91,21 +46,8 @@ extension ServedCalls.State {
     counted = max(counted, latest)
   }
 
-  /// The index of a client, which is added if it is new.
-  fileprivate mutating func index(of client: String) -> Int {
-    if let index = time.clients.firstIndex(where: { $0.name == client }) { return index }
-    let isFull = time.clients.count >= ServedCalls.clientLimit
-    if isFull, client != ServedCalls.otherClients { return index(of: ServedCalls.otherClients) }
-    time.clients.append(UpstreamTime.Client(name: client))
-    return time.clients.count - 1
-  }
-
-  /// Of the calls that are active, or of the last of them, which leaves.
-  fileprivate func activeTime(at now: Instant) -> Int64 {
-    max(0, max(now, latest).nanoseconds &- since.nanoseconds)
-  }
-
-  fileprivate func time(at now: Instant) -> UpstreamTime? {
+  /// What the calls have taken until now, `nil` without any.
+  func time(at now: Instant) -> UpstreamTime? {
     if time.clients.isEmpty { return nil }
     var time = time
     if activeCount > 0 { time.nanoseconds += activeTime(at: now) }
@@ -115,6 +57,43 @@ extension ServedCalls.State {
     }
     return time
   }
+
+  /// The index of a client, which is added if it is new.
+  private mutating func index(of client: String) -> Int {
+    if let index = time.clients.firstIndex(where: { $0.name == client }) { return index }
+    let isFull = time.clients.count >= Self.clientLimit
+    if isFull, client != Self.otherClients { return index(of: Self.otherClients) }
+    time.clients.append(UpstreamTime.Client(name: client))
+    return time.clients.count - 1
+  }
+
+  /// Of the calls that are active, or of the last of them, which leaves.
+  private func activeTime(at now: Instant) -> Int64 {
+    max(0, max(now, latest).nanoseconds &- since.nanoseconds)
+  }
+}
+
+/// A call within a served request.
+struct ServedCall: Sendable {
+  private let served: RequestRecord
+  /// The index of its client.
+  private let client: Int
+
+  var servedID: ObjectIdentifier { ObjectIdentifier(served) }
+
+  /// Notes that a call begins. `nil` if it is made within no served request, or within one that has ended.
+  init?(_ call: borrowing RequestDescription, at now: @autoclosure () -> Instant) {
+    guard call.direction == .outbound, let served = call.traceContext?.served else { return nil }
+    let (name, now) = (call.client, now())
+    guard let client = served.withCalls({ $0.enter(name, at: now) }) else { return nil }
+    (self.served, self.client) = (served, client)
+  }
+
+  /// Notes that the call begins after it had been given up.
+  func enterAgain(at now: Instant) { served.withCalls { $0.enterAgain(client, at: now) } }
+
+  /// Notes that the call ends.
+  func leave(at now: Instant) { served.withCalls { $0.leave(client, at: now) } }
 }
 
 /// What the calls of a served request took.

@@ -80,23 +80,11 @@ extension Evidence {
       let limit = waiting.limits[request.request.direction == .outbound ? 0 : 1] ?? .seconds(Int64.max)
       let causes =
         request.wait == .request
-        ? waiting.oldest.indices.filter { request.waits(for: waiting.oldest[$0]) } : []
+        ? waiting.oldest.indices.filter { waiting.oldest[$0].isMade(within: request) } : []
       return Active(
         kind: RequestKind(request.request), age: request.duration.seconds, wait: request.wait,
         idle: request.idleTime?.seconds, limit: limit.seconds, causes: causes)
     }
-  }
-}
-
-extension RequestSnapshot {
-  /// Whether this served request waits for a request that the app made within it, or meanwhile in the same
-  /// trace.
-  fileprivate func waits(for made: RequestSnapshot) -> Bool {
-    if made.isMade(within: self) { return true }
-    guard made.request.direction == .outbound, let trace = request.traceContext?.traceBits else {
-      return false
-    }
-    return made.request.traceContext?.traceBits == trace && made.begin >= begin
   }
 }
 

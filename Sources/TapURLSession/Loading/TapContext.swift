@@ -143,9 +143,9 @@ final class TapContext: Sendable {
   }
 
   /// First the tap that records a served request: its call has the client name of that tap.
-  private func clients(of served: ServedCalls?) -> [Client] {
+  private func clients(of served: RequestRecord?) -> [Client] {
     guard let served, clients.count > 1 else { return clients }
-    let isServing = { (client: Client) in served.areRecorded(by: client.tap.recorder) }
+    let isServing = { (client: Client) in client.tap.recorder === served.recorder }
     return clients.filter(isServing) + clients.filter { !isServing($0) }
   }
 

@@ -150,64 +150,63 @@ struct WaitReporterTests {
     withExtendedLifetime(records) {}
   }
 
-  /// Begins a request of a trace.
+  /// Begins a request that is served, or made within a served one.
   private func begin(
-    _ trace: Int, age: Int, idle: Int? = nil, wait: RequestWait, in metrics: RequestMetrics
+    within served: RequestRecord? = nil, age: Int, _ source: Source, in metrics: RequestMetrics
   ) -> RequestRecord {
-    let known = RequestProgress(wait: wait, lastActivity: idle.map { before($0) })
-    return begin(trace, age: age, Source(known: known), in: metrics)
-  }
-
-  private func begin(
-    _ trace: Int, age: Int, _ source: Source, in metrics: RequestMetrics
-  ) -> RequestRecord {
-    let context = TraceContext(traceparent: "00-\(trace)af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
     let description = RequestDescription(
-      direction: source.progress.wait == .handler ? .inbound : .outbound, client: "c", method: "GET",
-      url: "/", traceContext: context)
+      direction: served == nil ? .inbound : .outbound, client: "c", method: "GET", url: "/",
+      traceContext: Self.trace.within(served))
     let record = RequestRecord(description, recorder: recorder, progress: source)
     begin(record, at: before(age), in: metrics)
     return record
   }
 
-  @Test func `a served request waits for what the app makes in its trace, and not while that moves`() throws {
-    func told(_ made: [(trace: Int, age: Int, idle: Int?)]) throws -> [String] {
+  private static let trace = TraceContext.random()
+
+  @Test func `a served request waits for its calls, and is not reported while one moves`() throws {
+    func told(_ calls: [(served: Int, age: Int, idle: Int?)], isResponding: Bool = false) throws -> [String] {
       let metrics = [try RequestMetrics(.outbound), try RequestMetrics(.inbound)]
       let observer = RecordingObserver()
-      let records =
-        [begin(1, age: 40, wait: .handler, in: metrics[1])]
-        + made.map { begin($0.trace, age: $0.age, idle: $0.idle, wait: .response, in: metrics[0]) }
+      let source = Source(known: RequestProgress(wait: isResponding ? .client : .handler))
+      // Both of one trace.
+      let served = [40, 20].map { begin(age: $0, source, in: metrics[1]) }
+      let records = calls.map { call in
+        let known = RequestProgress(wait: .response, lastActivity: call.idle.map { before($0) })
+        return begin(within: served[call.served], age: call.age, Source(known: known), in: metrics[0])
+      }
       let reporter = WaitReporter(metrics, [observer])
       _ = reporter.reportWaits(isUsed: false, at: now)
       let waits = reporter.waiting(atMost: 9, at: now).oldest.filter { $0.request.direction == .inbound }
-      defer { withExtendedLifetime(records) {} }
+      defer { withExtendedLifetime((served, records)) {} }
       return [
         observer.waits.filter { $0.request.direction == .inbound }, waits,
       ].map { $0.map { $0.wait?.rawValue ?? "" }.joined() }
     }
     let rows: [([(Int, Int, Int?)], [String])] = [
       ([], ["handler", "handler"]),
-      ([(1, 39, 39)], ["request", "request"]), ([(1, 39, nil)], ["request", "request"]),
+      ([(0, 39, 39)], ["request", "request"]), ([(0, 39, nil)], ["request", "request"]),
       // It moves, or is young.
-      ([(1, 39, 1)], ["", "request"]), ([(1, 39, 39), (1, 38, 2)], ["", "request"]),
-      ([(1, 3, nil)], ["", "request"]),
-      // Of another trace, or the one that the app answers here.
-      ([(2, 39, 39)], ["handler", "handler"]), ([(1, 41, 41)], ["handler", "handler"]),
+      ([(0, 39, 1)], ["", "request"]), ([(0, 39, 39), (0, 38, 2)], ["", "request"]),
+      ([(0, 3, nil)], ["", "request"]),
+      // It is another request's.
+      ([(1, 39, 39)], ["handler", "handler"]), ([(1, 39, 1)], ["handler", "handler"]),
     ]
     #expect(try rows.map { try told($0.0) } == rows.map(\.1))
+    #expect(try told([(0, 39, 1)], isResponding: true) == ["client", "client"])
   }
 
   @Test func `before a served request is reported, what it waits for is looked at`() throws {
     let metrics = [try RequestMetrics(.outbound), try RequestMetrics(.inbound)]
-    let (made, other) = (Source(), Source())
-    let records = [
-      begin(1, age: 30, wait: .handler, in: metrics[1]), begin(1, age: 29, made, in: metrics[0]),
-      begin(2, age: 29, other, in: metrics[0]),
-    ]
+    let (handler, made, other) = (
+      Source(known: RequestProgress(wait: .handler)), Source(), Source()
+    )
+    let served = [30, 20].map { begin(age: $0, handler, in: metrics[1]) }
+    let calls = zip(served, [made, other]).map { begin(within: $0, age: 29, $1, in: metrics[0]) }
     let soon = Instant(nanoseconds: now.nanoseconds - 50_000_000)
     _ = WaitReporter(metrics, []).reportWaits(isUsed: false, at: soon)
     #expect([made.isLookedAt, other.isLookedAt] == [true, false])
-    withExtendedLifetime(records) {}
+    withExtendedLifetime((served, calls)) {}
   }
 
   @Test func `each consumer is told once of what is unfinished, and then that this is all`() throws {

@@ -115,22 +115,4 @@ import TestSupport
       #expect(!reading.requests.isEmpty)
     }
   }
-
-  @Test func `each free slot is taken once, by many threads`() {
-    let slots = FreeSlots(count: 8)
-    let taken = Mutex<Set<Int32>>([])
-    DispatchQueue.concurrentPerform(iterations: 8) { thread in
-      for _ in 0..<Extent.of(300, extensive: 3_000) {
-        let mine = (0..<2).compactMap { _ in slots.take() }
-        for index in mine { #expect(taken.withLock { $0.insert(index).inserted }) }
-        for index in mine {
-          taken.withLock { _ = $0.remove(index) }
-          slots.put(index)
-        }
-      }
-    }
-    var all: Set<Int32> = []
-    while let index = slots.take() { all.insert(index) }
-    #expect(all == Set(0..<8))
-  }
 }

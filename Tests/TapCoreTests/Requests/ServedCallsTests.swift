@@ -6,10 +6,9 @@ import TestSupport
 struct ServedCallsTests {
   private let observer = RecordingObserver()
   private let registry = Registry()
-  /// One without observers.
   private let another: RequestRecorder
 
-  init() throws { another = try RequestRecorder(registry: Registry()) }
+  init() throws { another = try RequestRecorder(registry: Registry(), consumers: [observer]) }
 
   private func recorder(limit: Int = 2_000, keepsHistory: Bool = false) throws -> RequestRecorder {
     let inbound = with(RequestConfiguration()) {
@@ -19,22 +18,32 @@ struct ServedCallsTests {
       registry: registry, inbound: inbound, consumers: [observer], keepsHistory: keepsHistory)
   }
 
+  /// A served request, and a call of a client within it.
+  private func serve(by recorder: RequestRecorder) -> (RequestRecord, call: (String) -> RequestDescription) {
+    let served = RequestRecord(
+      RequestDescription(direction: .inbound, method: "GET", traceContext: .random()), recorder: recorder)
+    served.begin(at: Instant(nanoseconds: 0))
+    let trace = TraceContext.random().within(served)
+    return (served, { RequestDescription(client: $0, method: "GET", traceContext: trace) })
+  }
+
   /// `10+a` is the begin of a call of the client `a` at 10, `20-a` the end of its oldest, `30|` that of the
-  /// served request.
+  /// served request, which has begun at 0.
   private func time(_ events: String) throws -> String {
-    let calls = ServedCalls(of: another)
-    var (begun, ended) = ([String: [Int]](), "")
+    let (served, call) = serve(by: another)
+    var begun: [String: [ServedCall]] = [:]
     for event in events.split(separator: " ") {
       let (now, client) = (
         Instant(nanoseconds: Int64(event.prefix { $0.isNumber }) ?? 0), String(event.suffix(1))
       )
       switch event.drop(while: \.isNumber).first {
-      case "+": if let index = calls.enter(client, at: now) { begun[client, default: []].append(index) }
-      case "-": if begun[client]?.isEmpty == false { calls.leave(begun[client]?.removeFirst() ?? 0, at: now) }
-      default: ended = text(calls.end(at: now))
+      case "+": if let call = ServedCall(call(client), at: now) { begun[client, default: []].append(call) }
+      case "-": if begun[client]?.isEmpty == false { begun[client]?.removeFirst().leave(at: now) }
+      default: served.end(.cancelled, at: now)
       }
     }
-    return ended
+    another.drain()
+    return text(try #require(observer.ended.last).upstream)
   }
 
   /// Such as `30: a 2 40, b 1 10`: the time, and of each client the calls and the sum of their durations.
@@ -100,12 +109,12 @@ struct ServedCallsTests {
   }
 
   @Test func `names no more than 64 clients`() throws {
-    let calls = ServedCalls(of: another)
+    var calls = ServedCalls()
     for number in 0..<1_000 {
-      let index = try #require(calls.enter("client \(number)", at: Instant(nanoseconds: 0)))
+      let index = calls.enter("client \(number)", at: Instant(nanoseconds: 0))
       calls.leave(index, at: Instant(nanoseconds: 2))
     }
-    let time = try #require(calls.end(at: Instant(nanoseconds: 5)))
+    let time = try #require(calls.time(at: Instant(nanoseconds: 5)))
     #expect((time.requestCount, time.clients.count, time.nanoseconds) == (1_000, 65, 2))
     #expect(text(time).hasSuffix("client 63 1 2, _OTHER 936 1872"))
   }
@@ -121,12 +130,10 @@ struct ServedCallsTests {
     var active: [String] = []
     for (name, end) in ends {
       for begins in [true, false] {
-        let calls = ServedCalls(of: recorder)
-        let request = RequestDescription(
-          client: "c", method: "GET", traceContext: TraceContext.random().within(calls))
-        var record: RequestRecord? = RequestRecord(request, recorder: recorder)
+        let (served, call) = serve(by: recorder)
+        var record: RequestRecord? = RequestRecord(call("c"), recorder: recorder)
         func note(_ step: String) {
-          let client = calls.time(at: .now)?.clients.first
+          let client = served.withCalls { $0.time(at: .now) }??.clients.first
           active.append("\(name) \(step) \(client?.activeCount ?? -1) of \(client?.requestCount ?? -1)")
         }
         // While it is unstarted, too.
@@ -148,16 +155,14 @@ struct ServedCallsTests {
 
   /// Foundation may start a loader that it has stopped.
   @Test func `a call that was given up and begins after all is one call`() throws {
-    let calls = ServedCalls(of: another)
-    let request = RequestDescription(
-      client: "c", method: "GET", traceContext: TraceContext.random().within(calls))
-    let record = RequestRecord(request, recorder: another)
+    let (served, call) = serve(by: another)
+    let record = RequestRecord(call("c"), recorder: another)
     record.end(.cancelled, at: .now)
-    let before = try #require(calls.time(at: .now))
+    let before = try #require(served.withCalls { $0.time(at: .now) } ?? nil)
     let start = Instant.now
     record.begin(at: start)
     record.end(.response(statusCode: 200), at: start.advanced(by: .seconds(7)))
-    let after = try #require(calls.time(at: .now))
+    let after = try #require(served.withCalls { $0.time(at: .now) } ?? nil)
     #expect(after.duration - before.duration == .seconds(7))
     #expect((after.requestCount, after.clients.first?.activeCount) == (1, 0))
   }
@@ -166,7 +171,7 @@ struct ServedCallsTests {
     let recorder = try recorder()
     let served = recorder.inbound.begin(method: "GET", path: "/")
     let other = recorder.inbound.begin(method: "GET", path: "/")
-    let calls = try #require(served.trace.served)
+    let record = try #require(served.trace.served)
     let within = TraceContext.$current.withValue(served.trace) {
       [
         served.trace.child(), .next(), .next(in: served.trace), TraceContext.ofCurrentWork,
@@ -177,11 +182,13 @@ struct ServedCallsTests {
     }
     let explicit = recorder.outbound.begin(client: "c", method: "GET", url: "/", trace: served.trace.child())
       .trace
+    // What is served does not keep itself.
     let without = [
-      served.trace.withoutSpan, .next(), TraceContext(traceparent: served.trace.traceparent),
+      record.description.traceContext, served.trace.withoutSpan, .next(),
+      TraceContext(traceparent: served.trace.traceparent),
       recorder.outbound.begin(client: "c", method: "GET", url: "/").trace,
     ]
-    #expect((within + [explicit]).allSatisfy { $0?.served === calls } && other.trace.served !== calls)
+    #expect((within + [explicit]).allSatisfy { $0?.served === record } && other.trace.served !== record)
     #expect(without.allSatisfy { $0 != nil && $0?.served == nil })
     #expect(served.trace == served.trace.withoutSpan)
   }
