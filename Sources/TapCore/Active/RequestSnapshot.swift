@@ -38,7 +38,7 @@ public struct RequestSnapshot: Sendable, Equatable {
   /// ``start`` on the monotonic clock. The same in all snapshots of a request that has begun.
   package let begin: Instant
   /// What the calls within a served request have taken until now; `nil` without any.
-  package let upstream: UpstreamTime?
+  package var upstream: UpstreamTime?
   /// The request's record: in one list of requests, no other has it.
   let record: ObjectIdentifier?
   private let now: Instant
