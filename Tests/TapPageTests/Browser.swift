@@ -14,16 +14,7 @@ final class Browser: Sendable {
 
   /// A node of the tree that assistive technology sees.
   struct AccessibleNode: Decodable {
-    struct Value: Decodable {
-      let value: String?
-
-      init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: Key.self)
-        value = try? container.decode(String.self, forKey: .value)
-      }
-
-      private enum Key: String, CodingKey { case value }
-    }
+    struct Value: Decodable { let value: String? }
 
     let ignored: Bool
     let role: Value?
@@ -47,12 +38,6 @@ final class Browser: Sendable {
       "Target.attachToTarget", ["targetId": target.targetId, "flatten": true])
     (self.chromium, self.context, session) = (chromium, context.browserContextId, attached.sessionId)
     for domain in ["Page", "Runtime", "Log", "Accessibility"] { try await command("\(domain).enable") }
-    try await command(
-      "Page.addScriptToEvaluateOnNewDocument",
-      [
-        "source":
-          "var ahead = 0; { const now = performance.now.bind(performance); performance.now = () => now() + ahead; }"
-      ])
     // As if its reader looked at this page, and not at one of the tests beside it.
     try await command("Emulation.setFocusEmulationEnabled", ["enabled": true])
   }
@@ -70,11 +55,6 @@ final class Browser: Sendable {
       throw error
     }
     try await SharedChromium.shared.leave()
-  }
-
-  /// Lets the page's clock go forward by so much, at once.
-  func advanceClock(byMilliseconds milliseconds: Int) async throws {
-    _ = try await evaluate("ahead += \(milliseconds)")
   }
 
   /// Opens an address, and waits until the page says that it has drawn a scrape.
@@ -99,6 +79,7 @@ final class Browser: Sendable {
     }
   }
 
+  @discardableResult
   func evaluate(_ script: String) async throws -> String {
     struct Evaluation: Decodable {
       struct Value: Decodable { let value: String? }
@@ -108,6 +89,15 @@ final class Browser: Sendable {
       "Runtime.evaluate", ["expression": "String(\(script))", "returnByValue": true])
     guard let value = evaluation.result.value else { throw Failure(description: "cannot tell: \(script)") }
     return value.replacing("\u{A0}", with: " ")
+  }
+
+  /// Compares what scripts come to.
+  func expect(
+    _ rows: KeyValuePairs<String, String>, location: SourceLocation = #_sourceLocation
+  ) async throws {
+    for (script, expected) in rows {
+      try await expectEqual(evaluate(script), expected, "\(script)", sourceLocation: location)
+    }
   }
 
   func holds(_ script: String) async throws -> Bool { try await evaluate("!!(\(script))") == "true" }
@@ -131,7 +121,7 @@ final class Browser: Sendable {
   }
 
   func click(_ selector: String) async throws {
-    _ = try await evaluate("document.querySelector('\(selector)').click()")
+    try await evaluate("document.querySelector('\(selector)').click()")
   }
 
   /// Clicks as a person does: with the mouse, on the first element that a selector of CSS finds, which has to
@@ -172,15 +162,10 @@ final class Browser: Sendable {
   /// - Parameter scrolls: Whether it may be out of view.
   func openDrawer(at selector: String, scrolls: Bool = false) async throws {
     if scrolls {
-      _ = try await evaluate("document.querySelector('\(selector)').scrollIntoView({ block: 'center' })")
+      try await evaluate("document.querySelector('\(selector)').scrollIntoView({ block: 'center' })")
     }
     try await point(at: selector)
     try await wait("!$('drawer').hidden")
-  }
-
-  func closeDrawer() async throws {
-    try await press("Escape", code: 27)
-    try await wait("$('drawer').hidden")
   }
 
   /// A person sees each of the texts.
@@ -211,12 +196,12 @@ final class Browser: Sendable {
 
   /// Chooses in a control of the page as its reader does.
   func choose(_ id: String, _ value: String) async throws {
-    _ = try await evaluate(
+    try await evaluate(
       "(a => (a.value = '\(value)', a.dispatchEvent(new Event('input', { bubbles: true }))))($('\(id)'))")
   }
 
   func reload() async throws {
-    _ = try await evaluate("document.getElementById('status').textContent = 'before'")
+    try await evaluate("document.getElementById('status').textContent = 'before'")
     try await command("Page.reload")
     try await wait("document.getElementById('status')?.textContent.startsWith('Live')")
   }
@@ -260,7 +245,7 @@ final class Browser: Sendable {
   /// A picture of the whole page, with what is out of sight, or of the window.
   func picture(isWhole: Bool) async throws -> Data {
     if isWhole {
-      _ = try await evaluate(
+      try await evaluate(
         "document.styleSheets[0].insertRule('section { content-visibility: visible !important }')")
     }
     struct Picture: Decodable { let data: Data }

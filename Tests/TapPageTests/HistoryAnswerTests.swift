@@ -3,7 +3,7 @@ import TestSupport
 @testable import TapPage
 
 /// What the page opens with, without a browser.
-@Suite struct HistoryAnswerTests {
+struct HistoryAnswerTests {
   private struct Answer: Decodable {
     struct Series: Decodable, Equatable { let side: String, labels: String }
     struct Added: Decodable, Equatable {

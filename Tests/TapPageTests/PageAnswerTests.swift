@@ -3,7 +3,7 @@ import TapPage
 import TestSupport
 
 /// What the page is, and what it reads of requests that wait, without a browser.
-@Suite struct PageAnswerTests {
+struct PageAnswerTests {
   @Test(arguments: [("/", "text/html"), ("/page.css", "text/css"), ("/page.js", "text/javascript")])
   func `no file of the page is kept, framed or open to other sites`(path: String, type: String) async throws {
     let answer = try await PageContent.answer(to: path)

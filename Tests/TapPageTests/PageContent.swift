@@ -10,17 +10,15 @@ struct PageContent: Sendable {
   let registry = Registry()
   let metrics: RequestDriver
 
-  /// - Parameter buckets: Those of the durations.
-  init(buckets: HistogramBuckets? = nil) throws {
+  /// - Parameters:
+  ///   - buckets: Those of the durations.
+  ///   - waitingLimit: After what time a request waits.
+  init(buckets: HistogramBuckets? = nil, waitingLimit: Duration? = nil) throws {
     metrics = try RequestDriver(registry: registry, keepsHistory: true) {
       if let buckets { $0.durationBuckets = buckets }
+      if let waitingLimit { $0.waitingLimit = waitingLimit }
     }
   }
-
-  /// The route that the page draws.
-  var history: EndpointRoute { .history(PageHistory(metrics.recorder)) }
-  /// The route that the page asks for what hangs.
-  var waits: EndpointRoute { .waits(PageWaits(metrics.recorder)) }
 
   func request(client: String = "payments", host: String = "a", template: String? = "/users/{id}")
     -> RequestDescription
@@ -57,39 +55,31 @@ struct PageContent: Sendable {
   ///
   /// - Parameters:
   ///   - log: The lines that it finds at `/logs`.
-  ///   - history: What it finds at `/page/history`, instead of what was recorded.
+  ///   - routes: What it finds elsewhere, instead of what was recorded.
   ///   - choice: What its address says after `#`.
+  ///   - isSound: Whether nothing goes wrong in it.
   func show(
-    log: String? = nil, history text: String? = nil, choice: String = "",
+    log: String? = nil, _ routes: [EndpointRoute] = [], choice: String = "", isSound: Bool = true,
     _ body: (Browser) async throws -> Void
   ) async throws {
-    var routes = [try EndpointRoute.metrics(of: registry), .why(metrics.recorder), waits]
-    routes += EndpointRoute.page(showsLog: log != nil)
-    routes.append(
-      text.map { text in .immediate("/page/history") { _ in EndpointResponse(body: Array(text.utf8)) } }
-        ?? history)
-    if let log {
-      // What an app serves where the page looks for the lines of its log.
-      routes.append(EndpointRoute.immediate("/logs") { _ in EndpointResponse(body: Array(log.utf8)) })
+    let recorder = metrics.recorder
+    let usual = [
+      try EndpointRoute.metrics(of: registry), .why(recorder), .waits(PageWaits(recorder)),
+      .history(PageHistory(recorder)),
+    ]
+    var all = routes
+    if let log { all.append(.answering("/logs") { _ in log }) }
+    all += usual.filter { one in !routes.contains { $0.path == one.path } }
+    all += EndpointRoute.page(showsLog: all.contains { $0.path == "/logs" })
+    let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: all)
+    let port = try endpoint.start().port
+    try await Browser.use { browser in
+      try await browser.show(width: 1280)
+      try await browser.open("http://127.0.0.1:\(port)/#\(choice)")
+      try await body(browser)
+      #expect(browser.complaints == [] || !isSound)
     }
-    try await Self.open(routes, choice: choice, body)
-  }
-
-  /// Opens the page of these routes.
-  ///
-  /// - Parameter isSound: Whether nothing goes wrong in it.
-  static func open(
-    _ routes: [EndpointRoute], choice: String = "", isSound: Bool = true,
-    _ body: (Browser) async throws -> Void
-  ) async throws {
-    try await serve(routes) { port in
-      try await Browser.use { browser in
-        try await browser.show(width: 1280)
-        try await browser.open("http://127.0.0.1:\(port)/#\(choice)")
-        try await body(browser)
-        #expect(browser.complaints == [] || !isSound)
-      }
-    }
+    await endpoint.shutdown(within: .zero)
   }
 
   /// A line of the log about a request that ended just now, with these members more.
@@ -119,12 +109,13 @@ struct PageContent: Sendable {
       }
     }
   }
+}
 
-  /// Serves routes on a free port for as long as the test needs it.
-  static func serve(_ routes: [EndpointRoute], _ body: (_ port: Int) async throws -> Void) async throws {
-    let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: routes)
-    let port = try endpoint.start().port
-    try await body(port)
-    await endpoint.shutdown(within: .zero)
+extension EndpointRoute {
+  /// What a test gives the page to read.
+  static func answering(
+    _ path: String, _ text: @escaping @Sendable (EndpointRequest) -> String
+  ) -> EndpointRoute {
+    .immediate(path) { EndpointResponse(body: Array(text($0).utf8)) }
   }
 }

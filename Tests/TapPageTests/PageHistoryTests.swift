@@ -34,24 +34,22 @@ import TestSupport
   @Test func `reads again what could not be read`() async throws {
     let content = try PageContent()
     content.record(10, content.request(), 40)
-    let history = PageHistory(content.metrics.recorder), waits = PageWaits(content.metrics.recorder)
+    let waits = PageWaits(content.metrics.recorder)
     let isBack = Mutex(false)
-    let answers: [(String, @Sendable () -> [UInt8])] = [
-      ("/page/history", { history.json() }), ("/page/waits", { waits.json() }),
+    let routes = [
+      EndpointRoute.immediate("/page/waits") { _ in
+        isBack.withLock { $0 }
+          ? EndpointResponse(body: waits.json()) : EndpointResponse(status: 503, body: Array("busy".utf8))
+      },
+      .immediate("/why") { _ in EndpointResponse(status: 404) },
     ]
-    let routes = answers.map { path, json in
-      EndpointRoute.immediate(path) { _ in
-        isBack.withLock { $0 } || path != "/page/waits"
-          ? EndpointResponse(body: json()) : EndpointResponse(status: 503, body: Array("busy".utf8))
-      }
-    }
-    let others = try [.metrics(of: content.registry)] + EndpointRoute.page()
-    try await PageContent.open(others + routes, isSound: false) { browser in
+    try await content.show(routes, isSound: false) { browser in
       try await browser.wait(
         "$('waits-title').textContent === 'What hangs is unknown: /page/waits answers 503.'")
-      // There is no /why at all.
-      #expect(try await browser.text("wrong-title") == "What is wrong is unknown: /why answers 404.")
-      #expect(try await browser.text("made-requests") == "10")
+      try await browser.expect([
+        "$('wrong-title').innerText": "What is wrong is unknown: /why answers 404.",
+        "$('made-requests').innerText": "10",
+      ])
       isBack.withLock { $0 = true }
       try await browser.wait("!$('waits-title').checkVisibility()")
     }
@@ -81,14 +79,13 @@ import TestSupport
           {"side": "made", "labels": "client=\"a\",http_response_status_code=\"404\",error_type=\"404\""}],
         "slowest": [], "failed": []}
       """#
-    let history = EndpointRoute.immediate("/page/history") { request in
+    let history = EndpointRoute.answering("/page/history") { request in
       asked.withLock { $0.append(request.query ?? "") }
-      return EndpointResponse(body: Array(((request.query == "since=0" ? first : second) + rest).utf8))
+      return (request.query == "since=0" ? first : second) + rest
     }
-    let routes = [try .metrics(of: content.registry), history] + EndpointRoute.page()
-    try await PageContent.open(routes, isSound: false) { browser in
+    try await content.show([history]) { browser in
       try await browser.point(at: "#pause")
-      _ = try await browser.evaluate("($('numbers').open = true)")
+      try await browser.evaluate("($('numbers').open = true)")
       try await browser.wait("$('made-by-bucket').rows.length === 3")
       func rows() async throws -> [String] {
         try await browser.rows("made-by-time").map {
@@ -118,13 +115,13 @@ import TestSupport
     try await content.show { browser in
       let shown = "[...all('[data-side=served]')].map(node => node.checkVisibility()).join()"
       try await browser.wait("$('numbers').open = true")
-      #expect(try await browser.evaluate(shown) == "false,false,false,false")
+      try await browser.expect([shown: "false,false,false,false"])
       content.serve(60, route: "/carts/{id}", 20)
       content.serve(4, "BREW", route: PageContent.hostile, 2_000, statusCode: 503)
       content.serve(2, route: nil, 2, statusCode: 404)
       try await browser.wait("$('served-requests').textContent === '66'")
       try await browser.wait("$('slowest').rows.length === 4")
-      #expect(try await browser.evaluate(shown) == "true,true,true,true")
+      try await browser.expect([shown: "true,true,true,true"])
       // A 4xx is the caller's error.
       for (id, text) in [("served-errors", "4 (6.06\\u00a0%)"), ("served-refused", "2 (3.03\\u00a0%)")] {
         try await browser.wait("$('\(id)').textContent === '\(text)'")
@@ -137,7 +134,7 @@ import TestSupport
       // A filter that does not concern them hides what the app serves: it has no client.
       try await browser.choose("client", "payments")
       try await browser.wait("\(shown) === 'false,false,false,false'")
-      #expect(try await browser.evaluate("[...$('client').options].map(o => o.value).join()") == ",payments")
+      try await browser.expect(["[...$('client').options].map(o => o.value).join()": ",payments"])
       try await browser.choose("client", "")
       try await browser.choose("path", "/carts/{id}")
       try await browser.wait("$('served-requests').textContent === '60'")

@@ -42,8 +42,10 @@ import TestSupport
   @Test func `finds lines, and keeps the search in the address`() async throws {
     try await PageContent().show(log: Self.log) { browser in
       let seconds = "[...$('lines').rows].map(row => row.cells[0].innerText.slice(6, 8)).join()"
-      #expect(try await browser.evaluate(seconds) == "05,04,03,02,01")
-      #expect(try await browser.text("found") == "5 of 5 lines, 09:30:01 to 09:30:05")
+      try await browser.expect([
+        seconds: "05,04,03,02,01",
+        "$('found').innerText": "5 of 5 lines, 09:30:01 to 09:30:05",
+      ])
       for (choices, found) in [
         ([("only", "errors")], "04,02"), ([("only", "failed")], "04,03,02"),
         ([("slower", "150")], "04,03,02"), ([("text", "OAT milk")], "05"), ([("text", Self.trace)], "02"),
@@ -56,21 +58,21 @@ import TestSupport
       try await browser.choose("text", "client.name\":\"a")
       try await browser.choose("only", "errors")
       try await browser.wait("\(seconds) === '02'")
-      #expect(try await browser.evaluate("location.hash") == "#only=errors&text=client.name%22%3A%22a")
+      try await browser.expect(["location.hash": "#only=errors&text=client.name%22%3A%22a"])
       try await browser.reload()
       try await browser.wait("\(seconds) === '02'")
-      #expect(try await browser.evaluate("$('only').value") == "errors")
+      try await browser.expect(["$('only').value": "errors"])
     }
   }
 
   @Test func `takes the filters of the page from its address, known to it or not`() async throws {
     try await PageContent().show(log: Self.log, choice: "client=a&host=x") { browser in
       #expect(try await browser.text("found").hasPrefix("1 of 5 lines"))
-      #expect(try await browser.evaluate("$('host').value") == "x")
+      try await browser.expect(["$('host').value": "x"])
       try await browser.click("#all")
       try await browser.wait("$('lines').rows.length === 5")
-      #expect(try await browser.evaluate("location.hash") == "")
-      _ = try await browser.evaluate("history.back()")
+      try await browser.expect(["location.hash": ""])
+      try await browser.evaluate("history.back()")
       try await browser.wait("$('lines').rows.length === 1")
     }
   }
@@ -85,22 +87,15 @@ import TestSupport
       return EndpointResponse(
         headers: ["Session-Tap-Last-Line": "\(newest)"], body: Array(lines.joined().utf8))
     }
-    let content = try PageContent()
-    let routes =
-      [
-        try .metrics(of: content.registry), content.history, .why(content.metrics.recorder), content.waits,
-        logs,
-      ]
-      + EndpointRoute.page(showsLog: true)
-    try await PageContent.open(routes) { browser in
+    try await PageContent().show([logs]) { browser in
       let count = "$('lines').rows.length"
-      #expect(try await browser.evaluate(count) == "3")
+      try await browser.expect([count: "3"])
       // A row that stays is the same element, so that a click or a selection outlasts what comes.
-      _ = try await browser.evaluate("$('lines').rows[0].id = 'before'")
+      try await browser.evaluate("$('lines').rows[0].id = 'before'")
       last.withLock { $0 = 5 }
       try await browser.wait("\(count) === 5 && $('before').rowIndex === 3")
       try await browser.click("#pause")
-      #expect(try await browser.text("pause") == "Resume")
+      try await browser.expect(["$('pause').innerText": "Resume"])
       last.withLock { $0 = 9 }
       try await browser.click("#pause")
       try await browser.wait("\(count) === 9")

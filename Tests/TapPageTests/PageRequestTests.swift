@@ -28,10 +28,12 @@ import TestSupport
     try await PageContent().show(log: Self.log) { browser in
       #expect(try await !browser.holds(Self.isInView))
       // By a click anywhere in the line, however far down it is.
-      _ = try await browser.evaluate("$('lines').rows[3].cells[4].click()")
+      try await browser.evaluate("$('lines').rows[3].cells[4].click()")
       try await browser.wait(Self.isInView)
-      #expect(try await browser.text("drawer-title") == "GET https://a.test/users/1")
-      #expect(try await browser.evaluate("document.activeElement.id") == "drawer-title")
+      try await browser.expect([
+        "$('drawer-title').innerText": "GET https://a.test/users/1",
+        "document.activeElement.id": "drawer-title",
+      ])
       let facts = try await browser.evaluate(
         "[...all('.facts div')].map(one => [...one.children].map(one => one.textContent).join(': ')).join('\\n')"
       )
@@ -51,14 +53,12 @@ import TestSupport
           Span: 1
           user.id: \(PageContent.hostile)
           """)
-      #expect(
-        try await browser.evaluate("document.querySelector('.trouble').textContent")
-          == "The server answered 503 Service Unavailable.")
-      #expect(
-        try await browser.evaluate("document.querySelector('#drawer .verdict').textContent")
-          == "32.5 % is processing: the server's work. The network's round trip is 8 ms of 26 ms. "
-          + "The app can change 37.5 %: connecting took 30 ms; make all requests with one session, which uses connections again."
-      )
+      try await browser.expect([
+        "document.querySelector('.trouble').textContent": "The server answered 503 Service Unavailable.",
+        "document.querySelector('#drawer .verdict').textContent":
+          "32.5 % is processing: the server's work. The network's round trip is 8 ms of 26 ms. "
+          + "The app can change 37.5 %: connecting took 30 ms; make all requests with one session, which uses connections again.",
+      ])
       let bars = try await browser.evaluate(Self.bars(":not(.trace)"))
       let rows = bars.split(separator: "\n").map { $0.split(separator: "|").map(String.init) }
       #expect(
@@ -77,16 +77,16 @@ import TestSupport
         rows.map { $0[3] } == ["10 ms", "2 ms", "8 ms", "20 ms", "4 ms", "26 ms", "8 ms", "8 ms", "2 ms"])
 
       // It is in the address, and there again after a reload; Escape closes it, and so does Back.
-      #expect(try await browser.evaluate("location.hash") == "#request=2026-11-21T09%3A30%3A00.100000Z+1")
+      try await browser.expect(["location.hash": "#request=2026-11-21T09%3A30%3A00.100000Z+1"])
       try await browser.reload()
       try await browser.wait("\(Self.isInView) && all('.waterfall').length === 2")
       try await browser.press("Escape", code: 27)
       try await browser.wait("!(\(Self.isInView)) && location.hash === ''")
-      _ = try await browser.evaluate("history.back()")
+      try await browser.evaluate("history.back()")
       try await browser.wait(Self.isInView)
       try await browser.press("Escape", code: 27)
       // By keyboard too. The focus comes back.
-      _ = try await browser.evaluate("all('#lines button')[2].focus()")
+      try await browser.evaluate("all('#lines button')[2].focus()")
       try await browser.press("Enter", code: 13, text: "\r")
       try await browser.wait("document.activeElement.id === 'drawer-title'")
       try await browser.press("Escape", code: 27)
@@ -97,7 +97,7 @@ import TestSupport
   @Test func `shows a trace as the waterfall of its requests`() async throws {
     try await PageContent().show(log: Self.log, choice: "trace=\(Self.trace)") { browser in
       try await browser.wait(Self.isInView)
-      #expect(try await browser.text("drawer-title") == "Trace \(Self.trace)")
+      try await browser.expect(["$('drawer-title').innerText": "Trace \(Self.trace)"])
       let bars = try await browser.evaluate(Self.bars(".trace"))
       let rows = bars.split(separator: "\n").map { $0.split(separator: "|").map(String.init) }
       #expect(
@@ -108,18 +108,18 @@ import TestSupport
       // A made request has the colours of its phases, a served one is apart.
       let classes =
         "[...all('.trace .bar')].map(bar => [bar.className, ...[...bar.children].map(one => one.className)].join(' ')).join()"
-      #expect(
-        try await browser.evaluate(classes)
-          == "bar served,bar made queue resolve connect tls upload processing transfer local,bar ")
+      try await browser.expect([
+        classes: "bar served,bar made queue resolve connect tls upload processing transfer local,bar "
+      ])
       // From the trace to its request, and on to the one that it was made for.
       try await browser.click(".trace li:nth-child(2) button")
       try await browser.wait("$('drawer-title').textContent.endsWith('/users/1')")
-      #expect(try await browser.evaluate("all('[aria-current]').length") == "1")
+      try await browser.expect(["all('[aria-current]').length": "1"])
       try await browser.click(".trace li:first-child button")
       try await browser.wait("$('drawer-title').textContent === 'GET /cart'")
-      #expect(
-        try await browser.evaluate("document.querySelector('.trouble').textContent")
-          == "This app answered 502 Bad Gateway.")
+      try await browser.expect([
+        "document.querySelector('.trouble').textContent": "This app answered 502 Bad Gateway."
+      ])
     }
   }
 
@@ -128,13 +128,15 @@ import TestSupport
     let line = #"{"timestamp":7,"trace_id":"\#(id)","message":{"a":1},"duration_s":"long","client.name":[1]}"#
     let lines = "[]\nnull\n{\"trace_id\":5}\n\(line)\n"
     try await PageContent().show(log: lines) { browser in
-      #expect(try await browser.evaluate("$('lines').rows.length") == "4")
+      try await browser.expect(["$('lines').rows.length": "4"])
       try await browser.click("#lines td:last-child button:not([hidden])")
       try await browser.wait("$('drawer-content').innerText.includes('holds no line of this trace')")
-      #expect(try await browser.text("drawer-title") == "Trace %26limit=1\"><img src=x onerror=alert(1)>&")
-      _ = try await browser.evaluate("location.hash = 'request=gone'")
+      try await browser.expect([
+        "$('drawer-title').innerText": "Trace %26limit=1\"><img src=x onerror=alert(1)>&"
+      ])
+      try await browser.evaluate("location.hash = 'request=gone'")
       try await browser.wait("$('drawer-content').innerText.includes('holds no line of it any more')")
-      #expect(try await browser.evaluate("document.images.length") == "0")
+      try await browser.expect(["document.images.length": "0"])
     }
   }
 
@@ -150,7 +152,7 @@ import TestSupport
     // Of the same microsecond.
     let alsoSaid = said.replacing("no stock", with: "no cart")
     try await content.show(log: "\(said)\n\(alsoSaid)\n", choice: "minutes=10") { browser in
-      _ = try await browser.evaluate("$('notes-part').open = true")
+      try await browser.evaluate("$('notes-part').open = true")
       for selector in ["#notes tr:first-child button", "#notes tr:last-child button", "#slowest button"] {
         try await browser.openDrawer(at: selector, scrolls: true)
         #expect(try await browser.text("drawer-title") == "GET /carts/{id}", "\(selector)")

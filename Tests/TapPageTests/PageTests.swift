@@ -19,9 +19,9 @@ import TestSupport
         try await browser.texts("made-requests", "made-errors", "made-active", "made-p50", "made-p99")
           == tiles)
       // And whom it shows.
-      #expect(try await browser.text("service") == "shop")
+      try await browser.expect(["$('service').innerText": "shop"])
       #expect(try await browser.text("about").hasPrefix("version 1.4.2 · shop-7"))
-      #expect(try await browser.evaluate("document.title") == "shop 1.4.2 shop-7 – SessionTap")
+      try await browser.expect(["document.title": "shop 1.4.2 shop-7 – SessionTap"])
       try await browser.wait("$('slowest').rows.length === 3")
       let slowest = try await browser.rows("slowest")
       #expect(slowest[0] == "GET /users/{id}|search|down.test|6|100 %|0 %|9 s|≈ 9.97 s")
@@ -57,10 +57,10 @@ import TestSupport
     try await content.show(choice: "minutes=10") { browser in
       let tiles = try await browser.texts("made-errors", "made-refused", "served-errors", "served-refused")
       #expect(tiles == ["5 (25 %)", "4 (20 %)", "15 (75 %)", "5 (25 %)"])
-      #expect(
-        try await browser.evaluate(
-          "[...all('dt')].map(node => node.innerText).filter(text => /Err/.test(text)).join('; ')"
-        ) == "Errors: no complete response, or 5xx; Errors: no complete response, or 5xx")
+      try await browser.expect([
+        "[...all('dt')].map(node => node.innerText).filter(text => /Err/.test(text)).join('; ')":
+          "Errors: no complete response, or 5xx; Errors: no complete response, or 5xx"
+      ])
       #expect(try await browser.rows("slowest").contains { $0.contains("|payments|a|20|25 %|20 %|") })
     }
   }
@@ -92,7 +92,8 @@ import TestSupport
           {"series": 1, "sum_s": 0.05, "counts": [0, 0, 3]}, {"series": 2, "sum_s": 0.1, "counts": [0, 0, 6]}]}],
         "slowest": [], "failed": []}
       """#
-    try await PageContent().show(history: history, choice: "minutes=1") { browser in
+    let route = EndpointRoute.answering("/page/history") { _ in history }
+    try await PageContent().show([route], choice: "minutes=1") { browser in
       try await browser.point(at: "#pause")
       func seen() async throws -> String {
         try await browser.evaluate(
@@ -127,12 +128,13 @@ import TestSupport
       #expect(slowest[0].contains("|d|h|1|0 %|0 %|12 s|> 10 s"))
       #expect(slowest[2].contains("|b|h|1|0 %|0 %|80 ms|≈ 80 ms"))
       // By keyboard as by a click.
-      _ = try await browser.evaluate("all('#slowest button')[3].focus()")
+      try await browser.evaluate("all('#slowest button')[3].focus()")
       try await browser.press("Enter", code: 13, text: "\r")
       try await browser.wait("\(clients) === 'c' && $('made-requests').textContent === '2'")
-      #expect(
-        try await browser.evaluate("location.hash") == "#side=made&client=c&host=h&path=%2Fusers%2F%7Bid%7D")
-      #expect(try await browser.evaluate("$('path').value") == "/users/{id}")
+      try await browser.expect([
+        "location.hash": "#side=made&client=c&host=h&path=%2Fusers%2F%7Bid%7D",
+        "$('path').value": "/users/{id}",
+      ])
       // Of gauges no path is known.
       try await browser.wait("$('made-active').textContent === '–'")
     }
@@ -194,9 +196,9 @@ import TestSupport
       #expect(try await !browser.holds("\(facts).includes('on all paths')"))
       try await browser.choose("path", "/users/{id}")
       try await browser.wait("\(facts).endsWith('on all paths3 segments sent again, on all paths')")
-      #expect(
-        try await browser.evaluate("document.querySelector('#phases b').textContent")
-          == "payments → api.test /users/{id}")
+      try await browser.expect([
+        "document.querySelector('#phases b').textContent": "payments → api.test /users/{id}"
+      ])
     }
   }
 
@@ -221,11 +223,11 @@ import TestSupport
           "slowest-title", "GET /users/{id}", "payments", "only", "slower", "text", "lines-title",
           "/metrics", "/healthz",
         ])
-      _ = try await browser.evaluate("$('pause').focus()")
+      try await browser.evaluate("$('pause').focus()")
       for (status, isPressed) in [("Paused at ", "true"), ("Live, every 2 s", "false")] {
         try await browser.press(" ", code: 32, text: " ")
         #expect(try await browser.text("status").hasPrefix(status))
-        #expect(try await browser.evaluate("$('pause').getAttribute('aria-pressed')") == isPressed)
+        try await browser.expect(["$('pause').getAttribute('aria-pressed')": isPressed])
       }
     }
   }
@@ -251,7 +253,7 @@ import TestSupport
       #expect(pictures.contains { $0.hasPrefix("Requests made by percentile of their latency: now ") })
       // Only the state of the page is announced by itself, not the numbers that change all the time.
       let live = "all('[aria-live], [role=status], [role=alert], [role=log], output')"
-      #expect(try await browser.evaluate("[...\(live)].map(node => node.id).join()") == "status")
+      try await browser.expect(["[...\(live)].map(node => node.id).join()": "status"])
     }
   }
 
@@ -264,15 +266,12 @@ import TestSupport
     let history = EndpointRoute.onThreads("/page/history") { _ in
       EndpointResponse(body: histories[current.withLock { $0 }].json())
     }
-    try await PageContent.open(
-      [try .metrics(of: first.registry), .why(first.metrics.recorder), history] + EndpointRoute.page(),
-      isSound: false
-    ) { browser in
-      #expect(try await browser.text("made-requests") == "10")
-      _ = try await browser.evaluate("window.isOld = true")
+    try await first.show([history], isSound: false) { browser in
+      try await browser.expect(["$('made-requests').innerText": "10"])
+      try await browser.evaluate("window.isOld = true")
       try await browser.set(isOffline: true)
       try await browser.wait("$('status').textContent === 'No data: the app does not answer'")
-      #expect(try await browser.evaluate("$('status').className") == "failed")
+      try await browser.expect(["$('status').className": "failed"])
       current.withLock { $0 = 1 }
       try await browser.set(isOffline: false)
       try await browser.wait("!window.isOld && document.getElementById('made-requests')?.textContent === '2'")
@@ -281,45 +280,39 @@ import TestSupport
 
   /// Functions of the script, which is loaded once.
   @Test func `computes`() async throws {
-    let rows: [(script: String, result: String)] = [
+    let rows: KeyValuePairs<String, String> = [
       // Three digits, in the largest unit that fits.
-      ("[0.9994, 0.99951, 0.0009996, 0, 61.27].map(seconds).join()", "999 ms,1 s,1 ms,0 ms,61.3 s"),
+      "[0.9994, 0.99951, 0.0009996, 0, 61.27].map(seconds).join()": "999 ms,1 s,1 ms,0 ms,61.3 s",
       // A time that is none is not said.
-      ("[1763717400123, Infinity, NaN].map(dateAndTime).join()", "2025-11-21 09:30:00.123,,"),
+      "[1763717400123, Infinity, NaN].map(dateAndTime).join()": "2025-11-21 09:30:00.123,,",
       // The clocks of two machines. Date has whole seconds.
-      (
-        """
-        [0, 900, 3600000, -7200000].map(ahead => {
-          setClock(new Date(Date.now() + ahead).toUTCString());
-          return Math.round((epoch + performance.now() - Date.now()) / 60000);
-        }).join()
-        """, "0,0,60,-120"
-      ),
+      """
+      [0, 900, 3600000, -7200000].map(ahead => {
+        setClock(new Date(Date.now() + ahead).toUTCString());
+        return Math.round((epoch + performance.now() - Date.now()) / 60000);
+      }).join()
+      """: "0,0,60,-120",
       // An estimate is never above the slowest request by more than its bucket's width, and never below the
       // bucket.
-      (
-        """
-        (() => {
-          const bounds = [0.1, 0.25, 0.5, 1, 2.5, Infinity];
-          let wrong = [], state = 7;
-          const random = () => (state = (state * 48271) % 2147483647) / 2147483647;
-          for (let round = 0; round < 2000; round++) {
-            const values = Array.from({ length: 1 + Math.floor(random() * 20) }, () => random() ** 3 * 2.5).sort((a, b) => a - b);
-            const numbers = [values.length, values.reduce((a, b) => a + b), 0, 0, ...bounds.map((bound, i) =>
-              values.filter(value => value <= bound && (i === 0 || value > bounds[i - 1])).length)];
-            for (const q of [0.5, 0.9, 0.99]) {
-              const { value } = estimate(q, numbers, bounds), exact = values[Math.ceil(q * values.length) - 1];
-              const i = bounds.findIndex(bound => exact <= bound);
-              if (!(value >= (bounds[i - 1] || 0) && value <= bounds[i])) wrong.push([q, value, exact, values]);
-            }
+      """
+      (() => {
+        const bounds = [0.1, 0.25, 0.5, 1, 2.5, Infinity];
+        let wrong = [], state = 7;
+        const random = () => (state = (state * 48271) % 2147483647) / 2147483647;
+        for (let round = 0; round < 2000; round++) {
+          const values = Array.from({ length: 1 + Math.floor(random() * 20) }, () => random() ** 3 * 2.5).sort((a, b) => a - b);
+          const numbers = [values.length, values.reduce((a, b) => a + b), 0, 0, ...bounds.map((bound, i) =>
+            values.filter(value => value <= bound && (i === 0 || value > bounds[i - 1])).length)];
+          for (const q of [0.5, 0.9, 0.99]) {
+            const { value } = estimate(q, numbers, bounds), exact = values[Math.ceil(q * values.length) - 1];
+            const i = bounds.findIndex(bound => exact <= bound);
+            if (!(value >= (bounds[i - 1] || 0) && value <= bounds[i])) wrong.push([q, value, exact, values]);
           }
-          return JSON.stringify(wrong.slice(0, 3));
-        })()
-        """, "[]"
-      ),
+        }
+        return JSON.stringify(wrong.slice(0, 3));
+      })()
+      """: "[]",
     ]
-    try await PageContent().show { browser in
-      for (script, result) in rows { expectEqual(try await browser.evaluate(script), result, "\(script)") }
-    }
+    try await PageContent().show { browser in try await browser.expect(rows) }
   }
 }

@@ -104,7 +104,7 @@ import TestSupport
       try await browser.wait("$('more-waits').rows[0].cells[6].textContent !== '\(before)'")
 
       // The request in the drawer, which goes on while it is open, until it has ended.
-      _ = try await browser.evaluate(
+      try await browser.evaluate(
         "[...all('#waits button')].find(node => node.textContent === 'waits for the response').id = 'hangs'")
       try await browser.openDrawer(at: "#hangs")
       #expect(try await browser.text("drawer-title").hasPrefix("GET http://\(host)/payments/17?"))
@@ -142,9 +142,9 @@ import TestSupport
         try await browser.rows("waits")[0].hasPrefix(
           "waits for the response|GET /payments/{id}|payments|\(host)|"))
       try await browser.openDrawer(at: "#waits button")
-      #expect(try await browser.text("drawer-title") == "GET /payments/{id}")
+      try await browser.expect(["$('drawer-title').innerText": "GET /payments/{id}"])
       #expect(try await browser.seen().contains("The head of the response has not come."))
-      _ = try await browser.evaluate(
+      try await browser.evaluate(
         "fetch('page/waits').then(answer => answer.text()).then(text => window.answered = text)")
       try await browser.wait("window.answered")
       let answer = try await browser.evaluate("window.answered")
@@ -158,24 +158,12 @@ import TestSupport
   }
 
   @Test func `says that the queue of all sessions is held`() async throws {
-    let registry = Registry()
-    let driver = try RequestDriver(registry: registry, keepsHistory: true) {
-      $0.waitingLimit = .milliseconds(1)
-    }
+    let content = try PageContent(waitingLimit: .milliseconds(1))
+    let recorder = content.metrics.recorder
     // As URLSession takes them and does not start them.
-    let taken = (0..<2).map { _ in
-      RequestRecord(
-        RequestDescription(
-          client: "payments", method: "GET", serverAddress: "a", urlTemplate: "/payments/{id}"),
-        recorder: driver.recorder)
-    }
-    driver.recorder.watch(QueueProbe { _ in })
-    let routes =
-      try [
-        .metrics(of: registry), .why(driver.recorder), .waits(PageWaits(driver.recorder)),
-        .history(PageHistory(driver.recorder)),
-      ] + EndpointRoute.page()
-    try await PageContent.open(routes) { browser in
+    let taken = (0..<2).map { _ in RequestRecord(content.request(), recorder: recorder) }
+    recorder.watch(QueueProbe { _ in })
+    try await content.show { browser in
       try await browser.wait(
         "/^URLSession has not started 2 requests of `payments` since [\\d:]{8}/.test($('wrong').rows[0]?.innerText)"
       )

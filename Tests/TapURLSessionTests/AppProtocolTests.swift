@@ -2,7 +2,7 @@ import TapURLSession
 import TestSupport
 
 /// URLProtocols of the app's own go on behind the tap, and their requests are recorded.
-@Suite struct AppProtocolTests {
+struct AppProtocolTests {
   @Test(
     arguments: [
       ("http://mock.test/", RequestEnd.response(statusCode: 203)),
@@ -16,9 +16,7 @@ import TestSupport
   ) async throws {
     let observers = [RecordingObserver(), RecordingObserver()]
     let taps = observers.map { URLSessionTap(observers: [$0]) }
-    let original = URLSessionConfiguration.ephemeral(
-      with: MockProtocol.self, FailingProtocol.self, RefusingProtocol.self, BrokenOffProtocol.self,
-      PlainProtocol.self)
+    let original = URLSessionConfiguration.ephemeral(with: MockProtocol.self, RefusingProtocol.self)
     let url = try #require(URL(string: target.url))
     let call = AppCall(kind: .data, style: style, request: URLRequest(url: url))
     let stock = try await call.run(original)
@@ -35,7 +33,7 @@ import TestSupport
         #expect((observation.timeToFirstByte != nil) == isAnswered)
       }
     }
-    #expect(observers.map { $0.ended.map(\.request.client) } == [["in", "in"], ["out"]])
+    expectEqual(observers.map { $0.ended.map(\.request.client) }, [["in", "in"], ["out"]])
   }
 
   @Test(arguments: [Style.async, .completionHandler])
@@ -48,10 +46,10 @@ import TestSupport
     let tapped = try await call.run(tap.sessionConfiguration(from: original, client: "test"))
     #expect(tapped == stock)
     #expect(tapped.body == [1, 2, 3])
-    #expect(origin.requests.map { $0.headers["x-signature"] } == ["signed", "signed"])
+    expectEqual(origin.requests.map { $0.headers["x-signature"] }, ["signed", "signed"])
     try await observer.waitForEnds(1)
-    #expect(observer.ended.map(\.end) == [.response(statusCode: 200)])
-    #expect(observer.ended.map(\.responseBodySize) == [3])
+    expectEqual(observer.ended.map(\.end), [.response(statusCode: 200)])
+    expectEqual(observer.ended.map(\.responseBodySize), [3])
   }
 
   /// Takes what ``MockProtocol`` does.
@@ -83,21 +81,5 @@ import TestSupport
       #expect(asked == before - last)
       last += asked * 2
     }
-  }
-
-  /// The last is one of a class of the app's: no failure.
-  @Test(arguments: [
-    "ws://h.test/", "wss://h.test/", "ftp://h.test/", "file:///etc/hosts", "data:,x", "gopher://h.test/",
-    "HTTP://mock.test/",
-  ])
-  func `other schemes are left to Foundation`(url: String) throws {
-    let (tap, observer) = URLSessionTap.observed()
-    let configuration = tap.sessionConfiguration(from: .ephemeral(with: MockProtocol.self), client: "test")
-    let metricsClass = try #require(configuration.protocolClasses?.first as? URLProtocol.Type)
-    #expect(!metricsClass.canInit(with: URLRequest(url: try #require(URL(string: url)))))
-    let http = try #require(URL(string: "http://host.test/"))
-    #expect(metricsClass.canInit(with: URLRequest(url: http)))
-    tap.flush()
-    #expect(observer.started.isEmpty)
   }
 }

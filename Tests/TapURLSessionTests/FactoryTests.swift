@@ -2,7 +2,7 @@ import TapURLSession
 import TestSupport
 
 /// The configuration factory: copies, order, repetition, many taps.
-@Suite struct FactoryTests {
+struct FactoryTests {
   var (tap, observer) = URLSessionTap.observed()
 
   static func names(_ configuration: URLSessionConfiguration) -> [ObjectIdentifier] {
@@ -36,7 +36,7 @@ import TestSupport
       _ = try await tap.session(client: client).data(from: origin.url())
     }
     tap.flush()
-    #expect(observer.ended.map(\.request.client) == ["_OTHER", "client 255"])
+    expectEqual(observer.ended.map(\.request.client), ["_OTHER", "client 255"])
   }
 
   /// Also where a URL begins like the one before.

@@ -2,51 +2,40 @@ import TestSupport
 
 @testable import TapURLSession
 
-@Suite struct RequestFilterTests {
-  @Test func `it is asked with what the request is, of any client`() async throws {
+struct RequestFilterTests {
+  /// Its headers too, whether they are recorded or not.
+  @Test func `it sees the whole of a request, as it is recorded, and chooses`() async throws {
     let origin = try Origin { _ in [.response()] }
-    var options = RequestConfiguration()
-    options.filter = { $0.client != "health" && $0.headers["X-Trial"] != "1" }
-    let (tap, observer) = URLSessionTap.observed(options: options)
-    for (client, trial) in [("health", "0"), ("shop", "1"), ("shop", "0")] {
-      let session = tap.session(client: client)
-      var request = URLRequest(url: origin.url("/\(client)-\(trial)"))
-      request.setValue(trial, forHTTPHeaderField: "X-Trial")
-      _ = try await session.data(for: request)
-    }
-    let outbound = tap.recorder.outbound
-    outbound.begin(client: "health", method: "GET", url: "http://a.test/").end(statusCode: 200)
-    outbound.begin(client: "other", method: "GET", url: "http://a.test/other").end(statusCode: 200)
-    tap.flush()
-    #expect(
-      observer.ended.map { $0.request.url.split(separator: "/").last } == ["shop-0", "other"])
-  }
-
-  @Test func `it sees the whole of a request, as it is recorded`() async throws {
-    let origin = try Origin { _ in [.response()] }
-    let seen = Mutex<[RequestDescription]>([])
-    let (tap, observer) = URLSessionTap.observed(
-      options: with(RequestConfiguration()) {
-        $0.filter = { request in
-          seen.withLock { $0.append(request) }
-          return true
-        }
-        $0.pathTemplates = ["/users/{id}"]
-      },
-      configuration: with(URLSessionTap.Configuration()) { $0.collectsHeaders = true })
     let trace = TraceContext.random()
-    var request = URLRequest(url: origin.url("/users/42"))
-    request.httpMethod = "DELETE"
-    request.setValue("1", forHTTPHeaderField: "X-Trial")
-    request.tapContext = TapRequestContext(fields: ["tenant": "acme"], traceContext: trace)
-    _ = try await tap.session(client: "shop").data(for: request)
-    tap.flush()
-    let expected = RequestDescription(
-      client: "shop", method: "DELETE", url: "\(origin.url("/users/42"))", serverAddress: "127.0.0.1",
-      serverPort: origin.port, urlTemplate: "/users/{id}", traceContext: trace, fields: ["tenant": "acme"],
-      headers: ["X-Trial": "1"])
-    #expect(seen.withLock(\.self) == [expected])
-    #expect(observer.started == [expected])
+    for collectsHeaders in [false, true] {
+      let seen = Mutex<[RequestDescription]>([])
+      let (tap, observer) = URLSessionTap.observed(
+        options: with(RequestConfiguration()) {
+          $0.filter = { request in
+            seen.withLock { $0.append(request) }
+            return request.client != "health" && request.headers["X-Trial"] != "1"
+          }
+          $0.pathTemplates = ["/users/{id}"]
+        },
+        configuration: with(URLSessionTap.Configuration()) { $0.collectsHeaders = collectsHeaders })
+      let expected = [("health", "0"), ("shop", "1"), ("shop", "0")].map { client, trial in
+        RequestDescription(
+          client: client, method: "DELETE", url: "\(origin.url("/users/42"))", serverAddress: "127.0.0.1",
+          serverPort: origin.port, urlTemplate: "/users/{id}", traceContext: trace,
+          fields: ["tenant": "acme"], headers: ["X-Trial": trial])
+      }
+      for description in expected {
+        var request = URLRequest(url: origin.url("/users/42"))
+        request.httpMethod = "DELETE"
+        request.allHTTPHeaderFields = description.headers
+        request.tapContext = TapRequestContext(fields: ["tenant": "acme"], traceContext: trace)
+        _ = try await tap.session(client: description.client).data(for: request)
+      }
+      tap.flush()
+      #expect(seen.withLock(\.self) == expected)
+      let recorded = with(expected[2]) { if !collectsHeaders { $0.headers = [:] } }
+      #expect(observer.started == [recorded])
+    }
   }
 
   @Test func `it sees the methods that the tap knows, whoever makes the request`() async throws {
@@ -78,7 +67,7 @@ import TestSupport
       _ = try? await session.data(from: #require(URL(string: "http://\(host):\(port)/metrics")))
     }
     tap.flush()
-    #expect(observer.started.map(\.serverPort) == [closed.port, other.port])
+    expectEqual(observer.started.map(\.serverPort), [closed.port, other.port])
   }
 
   /// libcurl takes it from the environment. Of `http_proxy` it does not read the name in capitals.
@@ -129,28 +118,30 @@ import TestSupport
   }
 
   /// A request that the tap does not see may hold a connection that another one waits for, if it takes one.
-  @Test(arguments: [
-    ("http://other.test/", false), ("https://127.0.0.1:4711/metrics", false), ("ws://other.test/", false),
-    ("ftp://other.test/", false), ("http://chosen.test/", true), ("http://mock.test/", true),
-    ("http://localhost:4711/metrics", true), ("data:,x", true), ("file:///etc/hosts", true),
-    ("HTTP://a.test/", true),
-    ("other.test", true),
-  ])
-  func `what needs no connection leaves waits known`(request: (url: String, isKnown: Bool)) throws {
-    let options = with(RequestConfiguration()) {
-      $0.filter = { $0.serverAddress == "chosen.test" }
+  /// Other schemes are left to Foundation, as is what its loaders and those of the app refuse.
+  @Test func `what needs no connection leaves waits known`() throws {
+    let rows: [(url: String, isChosen: Bool, isKnown: Bool)] = [
+      ("http://chosen.test/", true, true), ("http://other.test/", false, false),
+      ("https://127.0.0.1:4711/metrics", false, false), ("http://localhost:4711/metrics", true, true),
+      ("ws://h.test/", true, false), ("wss://h.test/", true, false), ("ftp://h.test/", true, false),
+      ("data:,x", true, true), ("file:///etc/hosts", true, true), ("gopher://h.test/", true, true),
+      ("http://mock.test/", false, true), ("HTTP://mock.test/", true, true),
+      // Not even one that Foundation refuses is recorded, where the filter leaves it out.
+      ("HTTP://a.test/", false, true), ("other.test", false, true),
+    ]
+    for (text, isChosen, isKnown) in rows {
+      let options = with(RequestConfiguration()) { $0.filter = { _ in isChosen } }
+      let (tap, observer) = URLSessionTap.observed(options: options)
+      if text.hasPrefix("http:") { tap.exclude(OwnEndpoint(host: "127.0.0.1", port: 4711)) }
+      let configuration = tap.sessionConfiguration(from: .ephemeral(with: MockProtocol.self), client: "a")
+      let metricsClass: AnyClass = try #require(configuration.protocolClasses?.first)
+      let context = try #require(ProtocolClasses.context(of: metricsClass))
+      let request = URLRequest(url: try #require(URL(string: text)))
+      let isTaken = context.accept(TaskRequest(request), in: nil) != nil
+      tap.flush()
+      #expect(
+        (isTaken, context.seesAllRequests, observer.started.isEmpty)
+          == (text == "http://chosen.test/", isKnown, true), "\(text)")
     }
-    let (tap, observer) = URLSessionTap.observed(options: options)
-    if request.url.hasPrefix("http:") { tap.exclude(OwnEndpoint(host: "127.0.0.1", port: 4711)) }
-    let configuration = tap.sessionConfiguration(from: .ephemeral(with: MockProtocol.self), client: "a")
-    let metricsClass: AnyClass = try #require(configuration.protocolClasses?.first)
-    let context = try #require(ProtocolClasses.context(of: metricsClass))
-    let loader = context.accept(
-      TaskRequest(URLRequest(url: try #require(URL(string: request.url)))), in: nil)
-    #expect((loader != nil) == (request.url == "http://chosen.test/"))
-    #expect(context.seesAllRequests == request.isKnown)
-    // Not even one that Foundation refuses, where the filter leaves it out.
-    tap.flush()
-    #expect(observer.started.isEmpty)
   }
 }

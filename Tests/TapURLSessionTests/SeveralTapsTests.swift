@@ -2,9 +2,9 @@ import TestSupport
 
 @testable import TapURLSession
 
-/// Several taps on one configuration: each observes each request once, in whatever order they patched it, and
-/// how often.
-@Suite struct SeveralTapsTests {
+/// Several taps on one configuration. That each observes each request once, in whatever order and how often
+/// they patch, `RandomProgramTests` of `SessionTapTests` prove.
+struct SeveralTapsTests {
   private let observers = [RecordingObserver(), RecordingObserver(), RecordingObserver()]
   private let taps: [URLSessionTap]
 
@@ -18,31 +18,13 @@ import TestSupport
     }
   }
 
-  @Test(arguments: [
-    [0, 0], [0, 1, 0], [0, 1, 0, 1, 0, 1, 0, 1], [0, 1, 2, 1, 0, 2, 2, 0], [2, 1, 0, 0, 1, 2],
-  ])
-  func `taps that patch each other's configurations observe each request once`(turns: [Int]) async throws {
-    let origin = try Origin { _ in [.response()] }
-    var configuration = URLSessionConfiguration.ephemeral
-    let count = configuration.protocolClasses?.count ?? 0
-    var last: [Int: String] = [:]
-    for (turn, tap) in turns.enumerated() {
-      configuration = taps[tap].sessionConfiguration(from: configuration, client: "turn \(turn)")
-      last[tap] = "turn \(turn)"
-    }
-    #expect(configuration.protocolClasses?.count == count + 1)
-    let session = URLSession(configuration: configuration)
-    for _ in 0..<3 { _ = try await session.data(from: origin.url()) }
-    session.finishTasksAndInvalidate()
-    let expected = taps.indices.map { tap in Array(repeating: last[tap], count: 3).compactMap { $0 } }
-    #expect(clients == expected)
-    #expect(origin.requests.count == 3)
-  }
-
   @Test func `a configuration with the classes of two patched ones is observed once by each`() async throws {
     let origin = try Origin { _ in [.response()] }
     let first = taps[0].sessionConfiguration(from: .ephemeral, client: "first")
     let second = taps[1].sessionConfiguration(from: .ephemeral, client: "second")
+    // One class for both.
+    let both = taps[1].sessionConfiguration(from: first, client: "second")
+    #expect(FactoryTests.names(both).count == FactoryTests.names(first).count)
     let again = taps[0].sessionConfiguration(from: .ephemeral, client: "again")
     first.protocolClasses = [first, second, again].flatMap { $0.protocolClasses ?? [] }
     let merged = taps[2].sessionConfiguration(from: first, client: "third")
@@ -93,20 +75,7 @@ import TestSupport
       let metricsClass: AnyClass = try #require(session.configuration.protocolClasses?.first)
       return try #require(ProtocolClasses.context(of: metricsClass))
     }
-    #expect(contexts.map(\.seesAllRequests) == [true, false])
-  }
-
-  @Test func `a tap that has stopped leaves the others, and patches no more`() async throws {
-    let origin = try Origin { _ in [.response()] }
-    let session = taps[1].session(
-      client: "b", taps[0].sessionConfiguration(from: .ephemeral, client: "a"))
-    defer { session.finishTasksAndInvalidate() }
-    taps[0].stop()
-    _ = try await session.data(from: origin.url())
-    #expect(clients == [[], ["b"], []])
-    #expect(!taps[0].install(on: session, client: "again"))
-    let names = FactoryTests.names(.ephemeral)
-    #expect(FactoryTests.names(taps[0].sessionConfiguration(from: .ephemeral, client: "again")) == names)
+    expectEqual(contexts.map(\.seesAllRequests), [true, false])
   }
 
   /// As when a tap stops while another one patches a configuration of its.
@@ -114,7 +83,7 @@ import TestSupport
     let context = TapContext.of(taps)
     taps[0].stop()
     let made = try #require(ProtocolClasses.context(of: ProtocolClasses.metricsClass(for: context)))
-    #expect(made.clients.map { ObjectIdentifier($0.tap) } == taps.dropFirst().map { ObjectIdentifier($0) })
+    expectEqual(made.clients.map { ObjectIdentifier($0.tap) }, taps.dropFirst().map { ObjectIdentifier($0) })
   }
 
   /// It may hold a connection for longer than one of the taps lives.
@@ -122,7 +91,7 @@ import TestSupport
     let (unused, used) = (TapContext.of(taps), TapContext.of(taps))
     let socket = URLRequest(url: try #require(URL(string: "ws://other.test/")))
     #expect(used.accept(TaskRequest(socket), in: nil) == nil)
-    #expect([unused, used].map { $0.without(taps[0]).seesAllRequests } == [true, false])
+    expectEqual([unused, used].map { $0.without(taps[0]).seesAllRequests }, [true, false])
     // And transfers that began before hold connections.
     #expect(used.without(taps[0]).count === used.count)
   }
@@ -135,7 +104,7 @@ import TestSupport
       return tap.sessionConfiguration(from: .ephemeral, client: "short \(number)").protocolClasses?.first
     }
     let contexts = classes.compactMap { ProtocolClasses.context(of: $0) }
-    #expect(Set(classes.map { ObjectIdentifier($0) }).count == 3)
+    expectEqual(Set(classes.map { ObjectIdentifier($0) }).count, 3)
     #expect(contexts.count == 3 && Set(contexts.map { ObjectIdentifier($0) }).count == 1)
     #expect(contexts.allSatisfy { $0.clients.isEmpty })
   }

@@ -3,82 +3,67 @@ import TestSupport
 @testable import TapURLSession
 
 /// What an app says about a request: it survives copies and changes, and reaches the observers.
-@Suite struct RequestContextTests {
+struct RequestContextTests {
   static let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
   static let context = TapRequestContext(
     urlTemplate: "/users/{id}", fields: ["tenant": "acme", "attempt": 2],
     traceContext: TraceContext(traceparent: trace))
 
+  private static let current = TraceContext.random()
+
   static func request(_ url: String = "http://host.test/users/42?x=1") throws -> URLRequest {
     URLRequest(url: try #require(URL(string: url)))
   }
 
-  @Test func `a request has none of its own`() throws { #expect(try Self.request().tapContext == nil) }
-
-  struct Change: CustomTestStringConvertible, Sendable {
-    var testDescription: String
-    var make: @Sendable (inout URLRequest) -> Void
-  }
-
-  @Test(arguments: [
-    Change(testDescription: "url") { $0.url = URL(string: "http://other.test/") },
-    Change(testDescription: "method") { $0.httpMethod = "PUT" },
-    Change(testDescription: "header") { $0.setValue("b", forHTTPHeaderField: "A") },
-    Change(testDescription: "added header") { $0.addValue("b", forHTTPHeaderField: "A") },
-    Change(testDescription: "all headers") { $0.allHTTPHeaderFields = ["C": "d"] },
-    Change(testDescription: "body") { $0.httpBody = Data([1]) },
-    Change(testDescription: "stream") { $0.httpBodyStream = InputStream(data: Data([1])) },
-    Change(testDescription: "timeout") { $0.timeoutInterval = 5 },
-    Change(testDescription: "the default timeout") { $0.timeoutInterval = 60 },
-    Change(testDescription: "an initialiser's timeout") {
-      if let url = $0.url {
-        $0 = URLRequest(url: url, cachePolicy: .returnCacheDataElseLoad, timeoutInterval: 5)
-      }
-    },
-    Change(testDescription: "relative url") {
-      $0.url = URL(string: "users/42", relativeTo: URL(string: "http://host.test/"))
-    },
-    Change(testDescription: "no headers") { $0.allHTTPHeaderFields = nil },
-    Change(testDescription: "cache policy") { $0.cachePolicy = .reloadIgnoringLocalCacheData },
-    Change(testDescription: "cookies") { $0.httpShouldHandleCookies = false },
-    Change(testDescription: "cellular") { $0.allowsCellularAccess = false },
-    Change(testDescription: "service type") { $0.networkServiceType = .background },
-    Change(testDescription: "document") { $0.mainDocumentURL = URL(string: "http://doc.test/") },
-    Change(testDescription: "trace") { if let trace = Self.context.traceContext { $0.setTrace(trace) } },
-    Change(testDescription: "bridge") { $0 = ($0 as NSURLRequest) as URLRequest },
-    Change(testDescription: "mutable copy") {
-      if let copy = ($0 as NSURLRequest).mutableCopy() as? NSMutableURLRequest { $0 = copy as URLRequest }
-    },
-  ])
-  func `it survives copies and changes, and changes nothing else`(change: Change) throws {
-    var plain = try Self.request()
-    plain.httpMethod = "POST"
-    plain.setValue("yes", forHTTPHeaderField: "X-App")
-    plain.httpBody = Data("body".utf8)
-    var request = plain
-    request.tapContext = Self.context
-    #expect(plain.tapContext == nil)
-    let before = request
-    change.make(&request)
-    // Of what is replaced as a whole nothing is left.
-    if change.testDescription != "an initialiser's timeout" { #expect(request.tapContext == Self.context) }
-    #expect(before.tapContext == Self.context)
-    #expect(try Self.facts(before) == Self.facts(plain))
-
-    // A second one without a context, to compare with: it gets its context after the change.
-    var expected = plain
-    change.make(&expected)
-    #expect(expected.tapContext == nil)
-    #expect(try Self.facts(request) == Self.facts(expected))
-    var late = expected
-    late.tapContext = Self.context
-    #expect(late.tapContext == Self.context)
-    #expect(try Self.facts(late) == Self.facts(expected))
-    let copies = try [late, expected].map {
-      try #require(($0 as NSURLRequest).mutableCopy() as? NSURLRequest)
+  @Test func `it survives copies and changes, and changes nothing else`() throws {
+    let plain = try with(Self.request()) {
+      ($0.httpMethod, $0.httpBody) = ("POST", Data("body".utf8))
+      $0.setValue("yes", forHTTPHeaderField: "X-App")
     }
-    #expect(copies[0] == copies[1])
-    #expect(try Self.facts(copies[0] as URLRequest) == Self.facts(copies[1] as URLRequest))
+    let contextual = with(plain) { $0.tapContext = Self.context }
+    #expect(plain.tapContext == nil && contextual == plain && contextual.hashValue == plain.hashValue)
+    func survives(_ name: String, isReplaced: Bool = false, _ change: (inout URLRequest) -> Void) throws {
+      // Of what is replaced as a whole nothing is left.
+      let kept = isReplaced ? nil : Self.context
+      // A second one without a context, to compare with: it gets its context after the change.
+      let (request, expected) = (with(contextual, change), with(plain, change))
+      let late = with(expected) { $0.tapContext = Self.context }
+      let contexts = [request, contextual, expected, late].map(\.tapContext)
+      #expect(contexts == [kept, Self.context, nil, Self.context], "\(name)")
+      let copies = try [late, expected].map {
+        try #require(($0 as NSURLRequest).mutableCopy() as? NSURLRequest)
+      }
+      let facts = try ([contextual, request, late] + copies.map { $0 as URLRequest }).map(Self.facts)
+      let plainFacts = try [plain, expected, expected, expected, expected].map(Self.facts)
+      #expect(facts == plainFacts && copies[0] == copies[1], "\(name)")
+    }
+    try survives("url") { $0.url = URL(string: "http://other.test/") }
+    try survives("method") { $0.httpMethod = "PUT" }
+    try survives("header") { $0.setValue("b", forHTTPHeaderField: "A") }
+    try survives("added header") { $0.addValue("b", forHTTPHeaderField: "A") }
+    try survives("all headers") { $0.allHTTPHeaderFields = ["C": "d"] }
+    try survives("body") { $0.httpBody = Data([1]) }
+    try survives("stream") { $0.httpBodyStream = InputStream(data: Data([1])) }
+    try survives("timeout") { $0.timeoutInterval = 5 }
+    try survives("the default timeout") { $0.timeoutInterval = 60 }
+    try survives("an initialiser's timeout", isReplaced: true) {
+      guard let url = $0.url else { return }
+      $0 = URLRequest(url: url, cachePolicy: .returnCacheDataElseLoad, timeoutInterval: 5)
+    }
+    let base = URL(string: "http://host.test/")
+    try survives("relative url") { $0.url = URL(string: "users/42", relativeTo: base) }
+    try survives("no headers") { $0.allHTTPHeaderFields = nil }
+    try survives("cache policy") { $0.cachePolicy = .reloadIgnoringLocalCacheData }
+    try survives("cookies") { $0.httpShouldHandleCookies = false }
+    try survives("cellular") { $0.allowsCellularAccess = false }
+    try survives("service type") { $0.networkServiceType = .background }
+    try survives("document") { $0.mainDocumentURL = URL(string: "http://doc.test/") }
+    let trace = try #require(Self.context.traceContext)
+    try survives("trace") { $0.setTrace(trace) }
+    try survives("bridge") { $0 = ($0 as NSURLRequest) as URLRequest }
+    try survives("mutable copy") {
+      if let copy = ($0 as NSURLRequest).mutableCopy() as? NSMutableURLRequest { $0 = copy as URLRequest }
+    }
   }
 
   /// All that Foundation keeps of a request, and its archive.
@@ -144,25 +129,20 @@ import TestSupport
     #expect(plain.tapContext == nil)
   }
 
-  @Test func `a request with a context equals one without`() throws {
-    let plain = try Self.request()
-    var request = plain
-    request.tapContext = Self.context
-    #expect(request == plain)
-    #expect(request.hashValue == plain.hashValue)
-  }
-
   private func reported(
     _ request: URLRequest, kind: Kind = .data, style: Style = .async,
-    configuration: URLSessionConfiguration = .ephemeral, templates: PathTemplates = []
+    templates: PathTemplates = []
   ) async throws -> RequestDescription {
     let observer = RecordingObserver()
     let options = with(RequestConfiguration()) { $0.pathTemplates = templates }
     let tap = URLSessionTap(observers: [observer], options: options)
     let call = AppCall(kind: kind, style: style, request: request)
-    _ = try await call.run(tap.sessionConfiguration(from: configuration, client: "test"))
+    // What the app gave a request takes precedence over the trace in which it is made.
+    _ = try await TraceContext.$current.withValue(Self.current) {
+      try await call.run(tap.sessionConfiguration(from: .ephemeral, client: "test"))
+    }
     tap.flush()
-    #expect(observer.ended.map(\.request) == observer.started)
+    expectEqual(observer.ended.map(\.request), observer.started)
     return try #require(observer.ended.first?.request)
   }
 
@@ -175,7 +155,7 @@ import TestSupport
     request.tapContext = Self.context
     let plainRequest = try #require(origin.requests.first)
     let description = try await reported(request, kind: kind, style: style)
-    #expect(description.urlTemplate == "/users/{id}")
+    expectEqual(description.urlTemplate, "/users/{id}")
     #expect(description.fields == Self.context.fields)
     #expect(description.traceContext == Self.context.traceContext)
     #expect(origin.requests == [plainRequest, plainRequest])
@@ -193,7 +173,8 @@ import TestSupport
     let origin = try Origin { _ in [.response()] }
     var request = URLRequest(url: origin.url(path))
     request.tapContext = own.map { TapRequestContext(urlTemplate: $0) }
-    #expect(try await reported(request, templates: ["/users/{id}", "/users/{id}/*"]).urlTemplate == template)
+    expectEqual(
+      try await reported(request, templates: ["/users/{id}", "/users/{id}/*"]).urlTemplate, template)
   }
 
   @Test func `a traced copy is the request with a header more`() throws {
@@ -221,7 +202,7 @@ import TestSupport
       $0.setValue(trace.traceparent, forHTTPHeaderField: "traceparent")
       $0.setValue(state, forHTTPHeaderField: "tracestate")
     }
-    #expect(with(plain) { $0.setTrace(trace) }.allHTTPHeaderFields == expected.allHTTPHeaderFields)
+    expectEqual(with(plain) { $0.setTrace(trace) }.allHTTPHeaderFields, expected.allHTTPHeaderFields)
     #expect(plain.traced(trace).allHTTPHeaderFields == expected.allHTTPHeaderFields)
     #expect(plain.allHTTPHeaderFields == headers)
   }
@@ -241,9 +222,10 @@ import TestSupport
   @Test(arguments: ["", "00-1-2-3", trace.uppercased(), trace + "-00", "ff" + trace.dropFirst(2)])
   func `a trace header that is none is ignored, and goes out as it is`(header: String) async throws {
     let origin = try Origin { _ in [.response()] }
-    var request = URLRequest(url: origin.url())
-    request.setValue(header, forHTTPHeaderField: "traceparent")
-    #expect(try await reported(request).traceContext == nil)
+    let request = with(URLRequest(url: origin.url())) {
+      $0.setValue(header, forHTTPHeaderField: "traceparent")
+    }
+    #expect(try await reported(request).traceContext?.traceID == Self.current.traceID)
     #expect(origin.requests.first?.headers["traceparent"] ?? "" == header)
   }
 }

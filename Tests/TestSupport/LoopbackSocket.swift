@@ -19,7 +19,7 @@ package enum LoopbackSocket {
   }
 
   /// A socket that connects to a port, and does not wait for that.
-  static func connect(to port: Int) -> Int32 {
+  package static func connect(to port: Int) -> Int32 {
     let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
     let descriptor = socket(AF_INET, type, 0)
     var address = sockaddr_in()

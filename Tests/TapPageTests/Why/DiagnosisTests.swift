@@ -3,7 +3,7 @@ import TestSupport
 @testable import TapPage
 
 /// What is concluded from what was seen: a table of what a service has seen, and what is said of it.
-@Suite struct DiagnosisTests {
+struct DiagnosisTests {
   /// A service at 12:00:00 that calls `payments` and `rates` for each request of a route, ten minutes old.
   struct Scene {
     static let payments = RequestKind(client: "payments", server: "pay.test", method: "POST", path: "/charge")
@@ -23,19 +23,20 @@ import TestSupport
       }
     }
 
-    /// Adds the same to each step that begins within these seconds before now.
-    mutating func add(_ kind: RequestKind, _ ages: ClosedRange<Int>, _ tally: Tally) {
+    /// Changes each step that begins within these seconds before now.
+    private mutating func change(_ ages: ClosedRange<Int>, _ change: (inout [RequestKind: Tally]) -> Void) {
       for index in evidence.steps.indices {
         let age = (evidence.now.nanoseconds - evidence.steps[index].begin.nanoseconds) / 1_000_000_000
-        if ages.contains(Int(age)) { evidence.steps[index].tallies[kind, default: Tally()] += tally }
+        if ages.contains(Int(age)) { change(&evidence.steps[index].tallies) }
       }
     }
 
+    mutating func add(_ kind: RequestKind, _ ages: ClosedRange<Int>, _ tally: Tally) {
+      change(ages) { $0[kind, default: Tally()] += tally }
+    }
+
     mutating func replace(_ kind: RequestKind, _ ages: ClosedRange<Int>, _ tally: Tally) {
-      for index in evidence.steps.indices {
-        let age = (evidence.now.nanoseconds - evidence.steps[index].begin.nanoseconds) / 1_000_000_000
-        if ages.contains(Int(age)) { evidence.steps[index].tallies[kind] = tally }
-      }
+      change(ages) { $0[kind] = tally }
     }
 
     /// Twenty requests a step, as they usually are.
@@ -80,144 +81,105 @@ import TestSupport
     }
   }
 
-  private static let cases: [(String, @Sendable (inout Scene) -> Void)] = [
-    ("as usual", { _ in }),
-    ("500s", { $0.replace(Scene.payments, 1...20, Scene.made(2, 0.01) + Scene.failed(18, "500")) }),
-    ("two of many", { $0.replace(Scene.payments, 10...10, Scene.made(18, 0.01) + Scene.failed(2, "503")) }),
-    (
-      "refused",
-      {
-        $0.replace(Scene.payments, 1...10, Scene.failed(5, "connect"))
-        $0.replace(Scene.checkout, 1...10, Scene.failed(5, "502"))
-      }
-    ),
-    (
-      "several",
-      {
-        $0.replace(
-          Scene.payments, 1...30, Scene.made(10, 0.01) + Scene.failed(3, "timeout") + Scene.failed(4, "503"))
-      }
-    ),
-    ("over", { $0.replace(Scene.payments, 20...30, Scene.failed(20, "500")) }),
-    (
-      "always, one in ten",
-      { $0.replace(Scene.payments, 1...600, Scene.made(18, 0.01) + Scene.failed(2, "503")) }
-    ),
-    (
-      "three in a quarter of an hour, all failed",
-      {
-        $0.replace(Scene.payments, 1...600, Tally())
-        for age in [10, 200, 400] { $0.replace(Scene.payments, age...age, Scene.failed(1, "tls")) }
-      }
-    ),
-    ("a key has expired", { $0.replace(Scene.rates, 1...15, Scene.refused(20, "401")) }),
-    (
-      "what is often not there",
-      { $0.replace(Scene.rates, 1...600, Scene.made(5, 0.005) + Scene.refused(15, "404")) }
-    ),
-    ("callers that ask for nothing", { $0.add(Scene.checkout, 1...30, Scene.refused(40, "404")) }),
-    (
-      "hangs before the limit",
-      {
-        $0.evidence.active = [
-          .init(kind: Scene.payments, age: 12, wait: .response, idle: 12),
-          .init(kind: Scene.payments, age: 11, wait: .response, idle: 11),
-          .init(kind: Scene.payments, age: 10, wait: .queue, idle: 10),
-          .init(kind: Scene.checkout, age: 13, wait: .request, causes: [0]),
-          .init(kind: Scene.checkout, age: 12, wait: .request, causes: [1]),
-          .init(kind: Scene.checkout, age: 12, wait: .handler),
-        ]
-      }
-    ),
-    (
-      "active, and no trouble",
-      {
-        let stream = RequestKind(client: "events", server: "e.test", method: "GET", path: "/events")
-        $0.add(stream, 300...300, Scene.made(20, 8))
-        $0.evidence.active = [
-          // As long as others took; one of which nothing else is known; one that has just gone on; that may
-          // have.
-          .init(kind: stream, age: 25, wait: .response, idle: 25),
-          .init(kind: RequestKind(client: "new", method: "GET"), age: 25, wait: .response, idle: 25),
-          .init(kind: Scene.payments, age: 12, wait: .response, idle: 1),
-          .init(kind: Scene.payments, age: 50, wait: .body, idle: 29),
-          .init(kind: Scene.payments, age: 50, wait: .body),
-          .init(kind: Scene.checkout, age: 50, wait: .client),
-        ]
-      }
-    ),
-    (
-      "hangs without a past",
-      {
-        $0.evidence.active = [
-          .init(
-            kind: RequestKind(client: "new", server: "new.test", method: "PUT"), age: 31, wait: .tls, idle: 31
-          )
-        ]
-      }
-    ),
-    (
-      "a held queue",
-      {
-        ($0.evidence.held, $0.evidence.unstarted) = (HeldQueue(duration: .seconds(8)), 2)
-        $0.evidence.active = [
-          .init(kind: Scene.payments, age: 8, wait: .start),
-          .init(kind: Scene.payments, age: 7, wait: .start),
-          .init(kind: Scene.rates, age: 8),
-        ]
-      }
-    ),
-    ("no threads", { $0.evidence.held = HeldQueue(duration: .seconds(65), lacksThreads: true) }),
-    (
-      "a slow upstream",
-      {
-        $0.replace(Scene.payments, 1...10, Scene.made(20, 0.38))
-        $0.replace(
-          Scene.checkout, 1...10, Scene.served(20, 0.412, ["payments": (20, 0.38), "rates": (20, 0.005)]))
-      }
-    ),
-    ("a slow look-up", { $0.replace(Scene.rates, 1...10, Scene.made(5, 2.01, .resolve, of: 2)) }),
-    ("a tail", { $0.replace(Scene.rates, 1...30, Scene.made(17, 0.005) + Scene.made(3, 1.5)) }),
-    ("as slow as ever", { $0.replace(Scene.rates, 1...600, Scene.made(20, 2)) }),
-    ("slow, and over", { $0.replace(Scene.rates, 15...30, Scene.made(20, 2)) }),
-    (
-      "a busy app",
-      {
-        $0.replace(
-          Scene.checkout, 1...20, Scene.served(20, 0.43, ["payments": (20, 0.02), "rates": (20, 0.01)]))
-        $0.replace(Scene.rates, 1...20, Scene.made(20, 0.3, .local, of: 0.29))
-        for index in $0.evidence.steps.indices.suffix(4) { $0.evidence.steps[index].busyProcessors = 1.9 }
-      }
-    ),
-    (
-      "ten calls for one",
-      {
-        $0.replace(Scene.payments, 1...10, Scene.made(200, 0.01))
-        $0.replace(
-          Scene.checkout, 1...10, Scene.served(20, 0.13, ["payments": (200, 0.01), "rates": (20, 0.005)]))
-      }
-    ),
-    (
-      "always ten calls",
-      { $0.replace(Scene.checkout, 1...600, Scene.served(20, 0.13, ["payments": (200, 0.01)])) }
-    ),
-    (
-      "an app that has just begun",
-      {
-        $0 = Scene()
-        $0.evidence.start = Instant(nanoseconds: $0.evidence.now.nanoseconds - 12_000_000_000)
-        $0.add(Scene.rates, 1...12, Scene.made(3, 1.5))
-      }
-    ),
-    ("no requests", { $0 = Scene() }),
-    (
-      "names of any kind",
-      {
-        let kind = RequestKind(client: "a\nb\u{1B}[2J", server: "\"}", method: "GET")
-        $0.add(kind, 1...10, Scene.failed(5, "x\r\ny"))
-        $0.evidence.previousEnd = "The process before this one was killed."
-      }
-    ),
+  private static let cases: KeyValuePairs<String, @Sendable (inout Scene) -> Void> = [
+    "as usual": { _ in },
+    "500s": { $0.replace(Scene.payments, 1...20, Scene.made(2, 0.01) + Scene.failed(18, "500")) },
+    "two of many": { $0.replace(Scene.payments, 10...10, Scene.made(18, 0.01) + Scene.failed(2, "503")) },
+    "refused": {
+      $0.replace(Scene.payments, 1...10, Scene.failed(5, "connect"))
+      $0.replace(Scene.checkout, 1...10, Scene.failed(5, "502"))
+    },
+    "several": {
+      $0.replace(
+        Scene.payments, 1...30, Scene.made(10, 0.01) + Scene.failed(3, "timeout") + Scene.failed(4, "503"))
+    },
+    "over": { $0.replace(Scene.payments, 20...30, Scene.failed(20, "500")) },
+    "always, one in ten": {
+      $0.replace(Scene.payments, 1...600, Scene.made(18, 0.01) + Scene.failed(2, "503"))
+    },
+    "three in a quarter of an hour, all failed": {
+      $0.replace(Scene.payments, 1...600, Tally())
+      for age in [10, 200, 400] { $0.replace(Scene.payments, age...age, Scene.failed(1, "tls")) }
+    },
+    "a key has expired": { $0.replace(Scene.rates, 1...15, Scene.refused(20, "401")) },
+    "what is often not there": {
+      $0.replace(Scene.rates, 1...600, Scene.made(5, 0.005) + Scene.refused(15, "404"))
+    },
+    "callers that ask for nothing": { $0.add(Scene.checkout, 1...30, Scene.refused(40, "404")) },
+    "hangs before the limit": {
+      $0.evidence.active = [
+        .init(kind: Scene.payments, age: 12, wait: .response, idle: 12),
+        .init(kind: Scene.payments, age: 11, wait: .response, idle: 11),
+        .init(kind: Scene.payments, age: 10, wait: .queue, idle: 10),
+        .init(kind: Scene.checkout, age: 13, wait: .request, causes: [0]),
+        .init(kind: Scene.checkout, age: 12, wait: .request, causes: [1]),
+        .init(kind: Scene.checkout, age: 12, wait: .handler),
+      ]
+    },
+    "active, and no trouble": {
+      let stream = RequestKind(client: "events", server: "e.test", method: "GET", path: "/events")
+      $0.add(stream, 300...300, Scene.made(20, 8))
+      $0.evidence.active = [
+        // As long as others took; one of which nothing else is known; one that has just gone on; that may
+        // have.
+        .init(kind: stream, age: 25, wait: .response, idle: 25),
+        .init(kind: RequestKind(client: "new", method: "GET"), age: 25, wait: .response, idle: 25),
+        .init(kind: Scene.payments, age: 12, wait: .response, idle: 1),
+        .init(kind: Scene.payments, age: 50, wait: .body, idle: 29),
+        .init(kind: Scene.payments, age: 50, wait: .body),
+        .init(kind: Scene.checkout, age: 50, wait: .client),
+      ]
+    },
+    "hangs without a past": {
+      $0.evidence.active = [
+        .init(
+          kind: RequestKind(client: "new", server: "new.test", method: "PUT"), age: 31, wait: .tls, idle: 31
+        )
+      ]
+    },
+    "a held queue": {
+      ($0.evidence.held, $0.evidence.unstarted) = (HeldQueue(duration: .seconds(8)), 2)
+      $0.evidence.active = [
+        .init(kind: Scene.payments, age: 8, wait: .start),
+        .init(kind: Scene.payments, age: 7, wait: .start),
+        .init(kind: Scene.rates, age: 8),
+      ]
+    },
+    "no threads": { $0.evidence.held = HeldQueue(duration: .seconds(65), lacksThreads: true) },
+    "a slow upstream": {
+      $0.replace(Scene.payments, 1...10, Scene.made(20, 0.38))
+      $0.replace(
+        Scene.checkout, 1...10, Scene.served(20, 0.412, ["payments": (20, 0.38), "rates": (20, 0.005)]))
+    },
+    "a slow look-up": { $0.replace(Scene.rates, 1...10, Scene.made(5, 2.01, .resolve, of: 2)) },
+    "a tail": { $0.replace(Scene.rates, 1...30, Scene.made(17, 0.005) + Scene.made(3, 1.5)) },
+    "as slow as ever": { $0.replace(Scene.rates, 1...600, Scene.made(20, 2)) },
+    "slow, and over": { $0.replace(Scene.rates, 15...30, Scene.made(20, 2)) },
+    "a busy app": {
+      $0.replace(
+        Scene.checkout, 1...20, Scene.served(20, 0.43, ["payments": (20, 0.02), "rates": (20, 0.01)]))
+      $0.replace(Scene.rates, 1...20, Scene.made(20, 0.3, .local, of: 0.29))
+      for index in $0.evidence.steps.indices.suffix(4) { $0.evidence.steps[index].busyProcessors = 1.9 }
+    },
+    "ten calls for one": {
+      $0.replace(Scene.payments, 1...10, Scene.made(200, 0.01))
+      $0.replace(
+        Scene.checkout, 1...10, Scene.served(20, 0.13, ["payments": (200, 0.01), "rates": (20, 0.005)]))
+    },
+    "always ten calls": {
+      $0.replace(Scene.checkout, 1...600, Scene.served(20, 0.13, ["payments": (200, 0.01)]))
+    },
+    "an app that has just begun": {
+      $0 = Scene()
+      $0.evidence.start = Instant(nanoseconds: $0.evidence.now.nanoseconds - 12_000_000_000)
+      $0.add(Scene.rates, 1...12, Scene.made(3, 1.5))
+    },
+    "no requests": { $0 = Scene() },
+    "names of any kind": {
+      let kind = RequestKind(client: "a\nb\u{1B}[2J", server: "\"}", method: "GET")
+      $0.add(kind, 1...10, Scene.failed(5, "x\r\ny"))
+      $0.evidence.previousEnd = "The process before this one was killed."
+    },
   ]
 
   @Test func `says what is wrong, the worst first, and no more than was seen`() {
@@ -306,7 +268,8 @@ import TestSupport
       scene.add(kind, 1...10, Scene.failed(number, "500"))
       scene.add(kind, 1...10, Scene.made(30 - number, 0.01))
     }
-    let findings = Diagnosis(scene.evidence).findings
-    #expect(findings.map { $0.requests?.client } == (11...30).reversed().map(String.init))
+    let clients = Diagnosis(scene.evidence).findings.map { $0.requests?.client ?? "" }
+    let worst = (11...30).reversed().map { "\($0)" }
+    #expect(clients == worst)
   }
 }

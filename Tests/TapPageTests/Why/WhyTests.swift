@@ -4,7 +4,7 @@ import TestSupport
 @testable import TapPage
 
 /// `/why`, and what it reads of a recorder.
-@Suite struct WhyTests {
+struct WhyTests {
   private struct Answer: Decodable {
     struct Finding: Decodable {
       let kind: String, isWrong: Bool, client: String, route: String, server: String
@@ -49,7 +49,7 @@ import TestSupport
       "4 of 4 requests of `payments` to POST pay.test:8443/charge/{id} failed since TIME: 503 Service Unavailable.\n"
     let plain = "200 text/plain; charset=utf-8 \(text)"
     let refused = "400 text/plain; charset=utf-8 400 Bad Request: seconds must be a number from 5 to 600\n"
-    #expect([0, 2, 3, 4, 5, 6].map { answers[$0] } == [plain, plain, plain, plain, refused, refused])
+    expectEqual([0, 2, 3, 4, 5, 6].map { answers[$0] }, [plain, plain, plain, plain, refused, refused])
     let json = try await Self.ask(.why(driver.recorder), accepting: "application/json")
     let decoder = with(JSONDecoder()) { $0.keyDecodingStrategy = .convertFromSnakeCase }
     let answer = try decoder.decode(Answer.self, from: Data(json.body))
@@ -57,10 +57,9 @@ import TestSupport
     #expect(!answer.isWell && answer.requests == 5 && answer.failed == 4 && answer.findings.count == 1)
     // No more than the metrics tell.
     let finding = try #require(answer.findings.first)
-    #expect(
-      [finding.kind, finding.client, finding.route, finding.server] == [
-        "fails", "payments", "/charge/{id}", "pay.test:8443",
-      ])
+    expectEqual(
+      [finding.kind, finding.client, finding.route, finding.server],
+      ["fails", "payments", "/charge/{id}", "pay.test:8443"])
     #expect(!String(decoding: json.body, as: UTF8.self).contains("card"))
   }
 

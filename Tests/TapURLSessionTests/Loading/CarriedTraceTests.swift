@@ -3,11 +3,7 @@ import TestSupport
 @testable import TapURLSession
 
 /// A request that nobody gave a trace has that of where it was made.
-@Suite struct CarriedTraceTests {
-  private func request(_ url: String = "http://host.test/") throws -> URLRequest {
-    URLRequest(url: try #require(URL(string: url)))
-  }
-
+struct CarriedTraceTests {
   /// With a cache Foundation makes the loader on another thread, and without one where the task is resumed.
   @Test(arguments: Kind.allCases, Style.allCases)
   func `a request belongs to the trace in which its task is resumed, and sends nothing of it`(
@@ -33,47 +29,23 @@ import TestSupport
     }
     tap.flush()
     let traces = observer.ended.map(\.request.traceContext)
-    #expect(traces.map(\.?.traceID) == expected.map(\.?.traceID))
-    #expect(traces.map(\.?.isSampled) == expected.map(\.?.isSampled))
+    expectEqual(traces.map(\.?.traceID), expected.map(\.?.traceID))
+    expectEqual(traces.map(\.?.isSampled), expected.map(\.?.isSampled))
     #expect(zip(traces, expected).allSatisfy { $0 == nil || $0?.spanID != $1?.spanID })
-    #expect(origin.requests.map { $0.headers["traceparent"] } == [nil, nil, nil, nil])
-  }
-
-  @Test func `what the app gave a request goes first`() async throws {
-    let origin = try Origin { _ in [.response()] }
-    let observer = RecordingObserver()
-    let tap = URLSessionTap(observers: [observer])
-    let trace = TraceContext.random()
-    let (own, sent) = (RequestContextTests.context, RequestContextTests.trace)
-    let requests = [
-      with(URLRequest(url: origin.url())) { $0.setValue(sent, forHTTPHeaderField: "traceparent") },
-      with(URLRequest(url: origin.url())) { $0.tapContext = own },
-      // A header that is none is ignored.
-      with(URLRequest(url: origin.url())) { $0.setValue("00-1-2-3", forHTTPHeaderField: "traceparent") },
-    ]
-    for request in requests {
-      let call = AppCall(kind: .data, style: .async, request: request)
-      _ = try await TraceContext.$current.withValue(trace) {
-        try await call.run(tap.sessionConfiguration(client: "test"))
-      }
-    }
-    tap.flush()
-    let traces = observer.ended.map(\.request.traceContext)
-    #expect(traces.prefix(2) == [own.traceContext, own.traceContext])
-    #expect(traces.last??.traceID == trace.traceID)
+    expectEqual(origin.requests.map { $0.headers["traceparent"] }, [nil, nil, nil, nil])
   }
 
   /// Foundation refuses it without a loader.
   @Test func `a request that is refused has its trace`() async throws {
     let observer = RecordingObserver()
     let tap = URLSessionTap(observers: [observer])
-    let trace = TraceContext.random()
-    let call = AppCall(kind: .data, style: .async, request: try request("HTTP://host.test/"))
+    let (trace, url) = (TraceContext.random(), try #require(URL(string: "HTTP://host.test/")))
+    let call = AppCall(kind: .data, style: .async, request: URLRequest(url: url))
     _ = try await TraceContext.$current.withValue(trace) {
       try await call.run(tap.sessionConfiguration(client: "test"))
     }
     tap.flush()
-    #expect(observer.ended.map(\.request.traceContext?.traceID) == [trace.traceID])
+    expectEqual(observer.ended.map(\.request.traceContext?.traceID), [trace.traceID])
   }
 
   /// Each lane makes one call after the other, each in a trace of its own, under a client's name of its own:
@@ -110,10 +82,7 @@ import TestSupport
     let ended = Dictionary(grouping: observer.ended, by: \.request.client)
     for (client, traces) in made {
       let recorded = ended[client]?.map(\.request.traceContext?.traceID) ?? []
-      try #require(recorded.count == calls)
-      for (recorded, trace) in zip(recorded, traces) {
-        #expect(recorded == trace)
-      }
+      #expect(recorded == traces)
     }
   }
 
@@ -144,7 +113,7 @@ import TestSupport
       _ = try await TraceContext.$current.withValue(trace) { try await session.data(for: request) }
     }
     tap.flush()
-    #expect(observer.ended.map(\.request.traceContext?.traceID) == traces.map(\.traceID))
+    expectEqual(observer.ended.map(\.request.traceContext?.traceID), traces.map(\.traceID))
   }
 
   private func carried(_ trace: TraceContext?, in context: AnyObject) -> CarriedRequests.Carried {

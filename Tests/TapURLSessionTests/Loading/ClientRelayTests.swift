@@ -3,7 +3,7 @@ import TestSupport
 @testable import TapURLSession
 
 /// What stands between a loader and Foundation's client, without Foundation.
-@Suite struct ClientRelayTests {
+struct ClientRelayTests {
   /// In place of Foundation's: writes down what it is told.
   private final class Client: NSObject, URLProtocolClient {
     private let all = Mutex<[String]>([])
@@ -130,7 +130,7 @@ import TestSupport
         "redirect", "challenge", "no challenge", "cache", "response", "data 2", "data 3", "finish of 1",
       ])
     tap.flush()
-    #expect(observer.ended.map(\.end) == [.response(statusCode: 203)])
+    expectEqual(observer.ended.map(\.end), [.response(statusCode: 203)])
     #expect(observer.ended.map(\.responseBodySize) == [5] && observer.ended.map(\.isFromCache) == [true])
   }
 
@@ -145,7 +145,7 @@ import TestSupport
     }
     tap.flush()
     #expect(client.calls == ["failure of 1"])
-    #expect(observer.ended.map(\.end) == [.failure(.connectionLost, statusCode: nil)])
+    expectEqual(observer.ended.map(\.end), [.failure(.connectionLost, statusCode: nil)])
   }
 
   @Test func `how far an app's own loader has come is known by what it tells`() throws {
@@ -181,7 +181,7 @@ import TestSupport
     loader.failsAtStop = true
     relay.cancel(loader)
     #expect(stops == 2 && client.calls == ["failure of 1"])
-    #expect(observer.ended.map(\.end) == [.cancelled])
+    expectEqual(observer.ended.map(\.end), [.cancelled])
   }
 
   /// Foundation's client ends the process if it is told of a second end.
@@ -231,7 +231,7 @@ import TestSupport
       relay.watch(task, since: Instant(nanoseconds: Instant.now.nanoseconds - 5_000_000_000))
       task.cancel()
       try await observer.waitForEnds(1)
-      #expect(observer.ended.map(\.end) == [.cancelled])
+      expectEqual(observer.ended.map(\.end), [.cancelled])
     }
   }
 
@@ -250,7 +250,7 @@ import TestSupport
       }
       #expect(Self.hasRoom(context))
       tap.flush()
-      #expect(observer.ended.map(\.end) == [.cancelled])
+      expectEqual(observer.ended.map(\.end), [.cancelled])
     }
   }
 

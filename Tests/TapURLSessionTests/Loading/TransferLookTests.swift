@@ -3,7 +3,7 @@ import TestSupport
 @testable import TapURLSession
 
 /// What follows from one look at a transfer, and from two, case by case.
-@Suite struct TransferLookTests {
+struct TransferLookTests {
   /// What libcurl said of transfers that were held at some point: 7.88 first, then 8.23. The facts are those
   /// of ``TransferPhasesTests``; `connection` is its number, `size` that of the body, `unsent` the kernel's.
   private static let waits = """
@@ -75,9 +75,9 @@ import TestSupport
       let wait = transfer.wait(
         CurlActivity(connectionID: number("connection")), bodySize: isStream ? nil : number("size") ?? 0,
         unsent: number("unsent").map { UInt32($0) })
-      return "\(example.testDescription): \(wait?.rawValue ?? "none")"
+      return "\(example.name): \(wait?.rawValue ?? "none")"
     }
-    let expected = Example.all(in: Self.waits).map { "\($0.testDescription): \($0.expected)" }
+    let expected = Example.all(in: Self.waits).map { "\($0.name): \($0.expected)" }
     #expect(found.joined(separator: "\n") == expected.joined(separator: "\n"))
   }
 
@@ -107,7 +107,7 @@ import TestSupport
       ([first, (3_001, 6, nil)], nil), ([first, (3_001, 6, nil), (4_000, 6, nil)], 3_001),
       ([(1_000, 5, 700), (60_000, 5, nil)], 700), ([(1_000, 5, 700), (60_000, 6, 59_000)], 59_000),
     ]
-    #expect(rows.map { lastActivity($0.0) } == rows.map(\.1))
+    expectEqual(rows.map { lastActivity($0.0) }, rows.map(\.1))
     let passed = TransferLook.Passed(
       statusCode: 103, isSent: true, sentBytes: 1, receivedBytes: 2, headSize: 3)
     let others = [

@@ -3,7 +3,7 @@ import TestSupport
 @testable import TapURLSession
 
 /// The calls within a served request by URLSession, as their server knows them.
-@Suite struct UpstreamTimeTests {
+struct UpstreamTimeTests {
   /// What passes between a handler and the server that it calls.
   private final class Stage: Sendable {
     let tap: URLSessionTap
@@ -56,28 +56,21 @@ import TestSupport
   private static let handlers: KeyValuePairs<String, Handler> = [
     "serial 3": { stage, _, calls in
       for number in 0..<3 {
-        let call = try await stage.call("/\(number)")
-        calls.add(outer: call.outer, inner: call.inner)
+        calls.add(try await stage.call("/\(number)"))
         stage.work()
       }
     },
     "parallel 3": { stage, _, calls in
       async let (one, two) = (stage.call("/1"), stage.call("/2"))
-      for call in try await [stage.call("/3"), one, two] { calls.add(outer: call.outer, inner: call.inner) }
+      for call in try await [stage.call("/3"), one, two] { calls.add(call) }
     },
     "overlapping 2": { stage, _, calls in
       async let one = stage.call("/1")
       _ = try await stage.arrival(of: "/1")
-      for call in try await [stage.call("/2"), one] { calls.add(outer: call.outer, inner: call.inner) }
+      for call in try await [stage.call("/2"), one] { calls.add(call) }
     },
-    "redirected 1": { stage, _, calls in
-      let call = try await stage.call("/moved")
-      calls.add(outer: call.outer, inner: call.inner)
-    },
-    "challenged 1": { stage, _, calls in
-      let call = try await stage.call("/refused")
-      calls.add(outer: call.outer, inner: call.inner)
-    },
+    "redirected 1": { stage, _, calls in calls.add(try await stage.call("/moved")) },
+    "challenged 1": { stage, _, calls in calls.add(try await stage.call("/refused")) },
     "with traces of the app's own 2": { stage, _, calls in
       let context = TapRequestContext(traceContext: .random())
       for call in try await [
@@ -85,13 +78,13 @@ import TestSupport
           $0.setValue(TraceContext.random().traceparent, forHTTPHeaderField: "traceparent")
         },
         stage.call("/2") { $0.tapContext = context },
-      ] { calls.add(outer: call.outer, inner: call.inner) }
+      ] { calls.add(call) }
     },
     "with the served request's trace, in a detached task 1": { stage, served, calls in
       let call = try await Task.detached {
         try await stage.call("/1") { $0.tapContext = TapRequestContext(traceContext: served.trace.child()) }
       }.value
-      calls.add(outer: call.outer, inner: call.inner)
+      calls.add(call)
     },
     "detached 0": { stage, _, _ in _ = try await Task.detached { try await stage.call("/1") }.value },
     "cancelled 1": { stage, _, calls in
@@ -148,7 +141,8 @@ import TestSupport
       #expect(truth.sum.contains(sum) && clients.map(\.name) == ["stock"], "\(served)")
       #expect((time?.duration ?? .zero) + (served.ownTime ?? .zero) == served.duration)
     }
-    #expect(found.sorted() == Self.handlers.map { $0.key.dropLast() + "[\($0.key.suffix(1))]" }.sorted())
+    let expected = Self.handlers.map { "\($0.key.dropLast())[\($0.key.suffix(1))]" }
+    #expect(found.sorted() == expected.sorted())
   }
 
   /// Under the name that the tap of the served request has for the session.
@@ -201,5 +195,11 @@ import TestSupport
         + (served.upstream?.clients ?? []).map { "\($0.name) \($0.requestCount)" }.joined()
     }
     #expect(clients.sorted() == ["/inner stock 2", "/outer self 1"])
+  }
+}
+
+extension TrueCalls {
+  fileprivate mutating func add(_ call: (outer: Range<Int64>, inner: Range<Int64>)) {
+    add(outer: call.outer, inner: call.inner)
   }
 }

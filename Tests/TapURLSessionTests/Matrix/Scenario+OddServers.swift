@@ -3,10 +3,10 @@ import TestSupport
 extension Scenario {
   /// A server that answers wrongly. What stock itself does not survive is left out: see the article *What
   /// ends a process*.
-  static let oddServers = framing + interim + heads + statuses + locations + contents
+  static let oddServers = [framing, interim, heads, statuses, locations, contents].flatMap(\.self)
 
   /// Bodies that are not as long as the head says.
-  private static let framing = [
+  private static let framing: [Scenario] = [
     odd(
       "Content-Length and chunked", answered, "\(ok)Content-Length: 2\r\n\(chunked)5\r\nhello\r\n0\r\n\r\n"),
     // From 8.17 on libcurl reads no response with two lengths.
@@ -33,7 +33,7 @@ extension Scenario {
   ]
 
   /// Heads that are not the answer's, or that come too early.
-  private static let interim = [
+  private static let interim: [Scenario] = [
     odd("100 and no answer", lost, head: nil, "HTTP/1.1 100 Continue\r\n\r\n"),
     odd("103 and no answer", lost, head: nil, "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"),
     odd("102 and an answer", answered, "HTTP/1.1 102 Processing\r\n\r\n\(ok)\(hello)"),
@@ -47,7 +47,7 @@ extension Scenario {
       script: { _, _, _ in [.close] }, applies: { kind, style in chosen(kind, style) && !kind.sendsBody }),
   ]
 
-  private static let heads = [
+  private static let heads: [Scenario] = [
     odd("HTTP/0.9", notHTTP, "just a body\r\n"),
     odd("another protocol", notHTTP, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
     odd("HTTP/1.0 without a length", answered, "HTTP/1.0 200 OK\r\n\r\nhello"),
@@ -73,7 +73,7 @@ extension Scenario {
     odd("a header on two lines", answered, "\(ok)X-Long: a\r\n b\r\n\(hello)"),
   ]
 
-  private static let statuses = [
+  private static let statuses: [Scenario] = [
     // From 8.9 on Foundation gets the head before libcurl refuses it, and cannot read it.
     odd("status 099", isCurl("8.9") ? unreadable : notHTTP, "HTTP/1.1 099 Low\r\n\(hello)"),
     odd("status 600", .response(statusCode: 600), "HTTP/1.1 600 High\r\n\(hello)"),
@@ -88,7 +88,7 @@ extension Scenario {
 
   /// Redirects to nowhere. Foundation takes the path, query and host of a location that it cannot use as it
   /// stands, and asks the same server.
-  private static let locations = [
+  private static let locations: [Scenario] = [
     redirect("to itself", to: "/", always: true, end: .failure(.tooManyRedirects, statusCode: nil)),
     redirect("without a location", to: nil, end: .response(statusCode: 302)),
     // Foundation drops its body.
@@ -108,7 +108,7 @@ extension Scenario {
     redirect("to http: without a host", to: "http:end"), redirect("to a path with a blank", to: "/the end"),
   ]
 
-  private static let contents = [
+  private static let contents: [Scenario] = [
     odd("gzip that is none", brokenBody, head: 200, "\(ok)Content-Encoding: gzip\r\n\(hello)"),
     with(
       Scenario(

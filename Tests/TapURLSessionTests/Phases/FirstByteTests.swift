@@ -3,7 +3,7 @@ import TestSupport
 @testable import TapURLSession
 
 /// The time to the first byte is libcurl's, whoever listens.
-@Suite struct FirstByteTests {
+struct FirstByteTests {
   private var (tap, observer) = URLSessionTap.observed()
 
   /// What comes first of a response, long before the rest.
@@ -32,19 +32,6 @@ import TestSupport
     let firstByte = try #require(observation.timeToFirstByte)
     #expect(firstByte <= observation.duration - .milliseconds(100))
     #expect(try #require(observation.timings[.transfer]) >= .milliseconds(90))
-  }
-
-  @Test func `after an answered challenge it is unknown`() async throws {
-    let origin = try Origin { request in
-      request.headers["authorization"] == nil
-        ? [.response("401 Unauthorized", headers: [("WWW-Authenticate", "Basic realm=\"x\"")])]
-        : [.response(body: [1])]
-    }
-    let session = tap.session(delegate: AnsweringDelegate())
-    session.dataTask(with: origin.url()).resume()
-    let observation = try await observer.end()
-    session.finishTasksAndInvalidate()
-    #expect(observation.end == .response(statusCode: 200) && observation.timeToFirstByte == nil)
   }
 
   /// The end of a connection, and what is no HTTP/1.x, are bytes or events that libcurl notes; they are no

@@ -4,7 +4,7 @@ import TestSupport
 
 /// Requests that are resumed twice, suspended, or redirected, and then cancelled: libcurl's total is not that
 /// of the whole.
-@Suite struct InterruptionTests {
+struct InterruptionTests {
   enum Way: CaseIterable, Sendable { case resumedTwice, suspended, redirected }
 
   private static let count = Extent.of(4, extensive: 20)

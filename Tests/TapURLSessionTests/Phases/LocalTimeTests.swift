@@ -3,7 +3,7 @@ import TestSupport
 @testable import TapURLSession
 
 /// Whose time it was: the server's, or that of this process, whose sessions share one queue.
-@Suite struct LocalTimeTests {
+struct LocalTimeTests {
   enum Holder: String, CaseIterable, Sendable { case nobody, sameSession, anotherSession }
 
   /// The response arrives while the queue is held: the server sends it only then, and the queue is let go

@@ -3,7 +3,7 @@ import TestSupport
 @testable import TapURLSession
 
 /// The server resets each connection at its second request, so libcurl sends that again on a new one.
-@Suite struct ResendTests {
+struct ResendTests {
   /// Of requests that are sent again.
   private static let count = Extent.of(5, extensive: 25)
 

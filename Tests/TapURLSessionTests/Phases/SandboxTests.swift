@@ -51,7 +51,7 @@ func getsockoptOfSandbox(
   return result
 }
 
-@Suite struct SandboxTests {
+struct SandboxTests {
   @Test(
     .needs(.program),
     .serialized,
@@ -130,12 +130,12 @@ func getsockoptOfSandbox(
           #expect(observation.networkRoundTrip == nil)
         }
       }
-      #expect(TCPInfo.isUsed == !answer.isUseless)
-      #expect(URLSessionTap.readsConnectionInfo == !answer.isUseless)
+      let isUsed = [TCPInfo.isUsed, URLSessionTap.readsConnectionInfo]
+      expectEqual(isUsed, [!answer.isUseless, !answer.isUseless])
       // Nothing is asked any more of one that is not believed. Garbage may be anything.
       if answer != .garbage {
-        #expect(unknown.value == (answer.isContradiction ? 3 : 0))
-        #expect(reports.state == (answer.isContradiction ? 1 : 0))
+        let counts: (unknown: Double, reports: Int) = answer.isContradiction ? (3, 1) : (0, 0)
+        #expect((unknown.value, reports.state) == counts)
       }
       origin.stop()
     }

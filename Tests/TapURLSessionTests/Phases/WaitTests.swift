@@ -4,7 +4,7 @@ import TestSupport
 
 /// How long requests wait for a connection, where other transfers of the session hold all of them. A gate of
 /// the server's ends the wait, so each is known: what the tap says has to be right or absent.
-@Suite struct WaitTests {
+struct WaitTests {
   /// What holds the connections, from the table of programs in which a count of transfers is wrong.
   enum Holder: String, CaseIterable, Sendable {
     case plain, challenge, redirects, suspension, otherSpelling, raisedLimit, installed, cancelled, closed
@@ -31,32 +31,22 @@ import TestSupport
 
   /// Where a request that no filter chose holds the only connection, the time before an upload is none of it.
   @Test func `a wait for what the tap does not see is no upload`() async throws {
-    let (held, over) = (Gate(), Gate())
-    let origin = try Origin { request in
-      request.path == "/held"
-        ? [.signal(held), .hold(over), .think(60), .response()] : [.response(body: [1])]
-    }
     let options = with(RequestConfiguration()) { $0.filter = { !$0.url.hasSuffix("/held") } }
-    let (tap, observer) = URLSessionTap.observed(options: options)
-    let base = with(URLSessionConfiguration.ephemeral) { $0.httpMaximumConnectionsPerHost = 1 }
-    let session = tap.session(base)
-    session.dataTask(with: origin.url("/held")).resume()
-    try await held.wait("the first request")
-    let request = with(URLRequest(url: origin.url("/wait"))) {
-      ($0.httpMethod, $0.httpBody) = ("POST", Data([1, 2, 3]))
+    let run = try WaitRun(limit: 1, options: options)
+    defer { run.stop() }
+    try await run.hold(by: .plain)
+    let (observation, _) = try await run.endWait {
+      let request = with(URLRequest(url: $1)) { ($0.httpMethod, $0.httpBody) = ("POST", Data([1, 2, 3])) }
+      return $0.dataTask(with: request)
     }
-    session.dataTask(with: request).resume()
-    try await observer.waitForStarts(1)
-    over.open()
-    let observation = try await observer.end()
+    let wait = observation.timings[nanoseconds: .queue]
     #expect(observation.timings[.upload] == nil, "\(observation.timings)")
-    #expect(observation.timings[nanoseconds: .queue].map { $0 >= 60_000_000 - TCPInfo.resolution } != false)
-    session.finishTasksAndInvalidate()
+    #expect(wait.map { $0 >= WaitRun.pause * 1_000_000 - TCPInfo.resolution } != false)
   }
 
   private static let otherWays: [(FrontServer.Way, Int)] =
     Extent.isExtensive
-    ? [.plain, .tls, .tlsThatCloses, .ipv6].flatMap { way in [1, 2, 6].map { (way, $0) } }
+    ? [.tls, .tlsThatCloses, .ipv6].flatMap { way in [1, 2, 6].map { (way, $0) } }
     : [(.tls, 1), (.tlsThatCloses, 6), (.ipv6, 2)]
 
   /// By TLS, on connections that are closed after each response, by IPv6, and in a session that was tapped
@@ -149,9 +139,9 @@ final class WaitRun: Sendable {
   private let letGo: Gate
   private let arrivals: Arrivals
   /// The server's pause between the gate and the end of what it held, in milliseconds.
-  private static let pause = 60
+  fileprivate static let pause: Int64 = 60
 
-  init(limit: Int, isInstalled: Bool = false) throws {
+  init(limit: Int, isInstalled: Bool = false, options: RequestConfiguration = .init()) throws {
     let (letGo, arrivals) = (Gate(), Arrivals())
     origin = try Origin { request in
       if request.path.hasSuffix("/moved") { return [.redirect(to: "/held")] }
@@ -160,7 +150,7 @@ final class WaitRun: Sendable {
       }
       arrivals.note(request.path)
       if request.path.hasSuffix("/wait") { return [.response(body: [1])] }
-      let held = [OriginStep.hold(letGo), .think(Self.pause)]
+      let held = [OriginStep.hold(letGo), .think(Int(Self.pause))]
       if request.path.hasSuffix("/closed") {
         return held + [.response(headers: [("Connection", "close")], body: [1]), .close]
       }
@@ -169,7 +159,7 @@ final class WaitRun: Sendable {
     (self.letGo, self.arrivals) = (letGo, arrivals)
     let base = URLSessionConfiguration.ephemeral
     base.httpMaximumConnectionsPerHost = limit
-    let tap = URLSessionTap(observers: [observer])
+    let tap = URLSessionTap(observers: [observer], options: options)
     if isInstalled {
       session = URLSession(configuration: base, delegate: delegate, delegateQueue: nil)
       // Of a session that has made tasks before, not all are known.
@@ -239,20 +229,27 @@ final class WaitRun: Sendable {
     return observer.ended
   }
 
-  /// Makes a request that has to wait, lets the server go on, and compares the wait.
-  func measureWait(
-    at url: URL? = nil, isKnown: Bool = true,
-    by make: (URLSession, URL) -> URLSessionTask = { $0.dataTask(with: $1) }
-  ) async throws {
+  /// Makes a request that has to wait, and lets the server go on: when, the second result says.
+  func endWait(
+    at url: URL? = nil, by make: (URLSession, URL) -> URLSessionTask
+  ) async throws -> (RequestObservation, opened: Int64) {
     let (started, ended) = (observer.started.count, observer.ended.count)
     make(session, url ?? origin.url("/wait")).resume()
     try await observer.waitForStarts(started + 1)
     let opened = Timestamp.now.nanosecondsSinceEpoch
     letGo.open()
     try await observer.waitForEnds(ended + 1)
+    return (try await observer.ended(pathEnding: "/wait"), opened)
+  }
+
+  /// Makes a request that has to wait, lets the server go on, and compares the wait.
+  func measureWait(
+    at url: URL? = nil, isKnown: Bool = true,
+    by make: (URLSession, URL) -> URLSessionTask = { $0.dataTask(with: $1) }
+  ) async throws {
+    let (observation, opened) = try await endWait(at: url, by: make)
     let arrived = try await arrivals.instant(ofPathEnding: "/wait")
-    let observation = try await observer.ended(pathEnding: "/wait")
-    let earliest = opened + Int64(Self.pause) * 1_000_000
+    let earliest = opened + Self.pause * 1_000_000
     let phases = observation.timings
     // Two ticks of the kernel's clock, at least.
     let precision = TCPInfo.resolution

@@ -7,33 +7,41 @@ extension URLSessionConfiguration {
   }
 }
 
-/// A URLProtocol of an app's own that answers requests for `mock.test` itself.
+/// A URLProtocol of an app's own that answers requests itself, each host's in its own way.
 class MockProtocol: URLProtocol {
   static let body = Array("from the mock".utf8)
 
-  override class func canInit(with request: URLRequest) -> Bool { request.url?.host == "mock.test" }
+  override class func canInit(with request: URLRequest) -> Bool {
+    ["mock.test", "fails.test", "broken.test", "plain.test"].contains(request.url?.host)
+  }
   override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
 
   override func startLoading() {
-    guard let url = request.url,
-      let response = HTTPURLResponse(url: url, statusCode: 203, httpVersion: "HTTP/1.1", headerFields: [:])
-    else { return }
-    client?.urlProtocol(self, didReceive: response, cacheStoragePolicy: .notAllowed)
-    client?.urlProtocol(self, didLoad: Data(Self.body))
-    client?.urlProtocolDidFinishLoading(self)
+    guard let url = request.url else { return }
+    func head(_ status: Int) -> URLResponse? {
+      HTTPURLResponse(url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: [:])
+    }
+    let (response, failure): (URLResponse?, URLError?) =
+      switch url.host {
+      // The text may hold a secret of the app's.
+      case "fails.test":
+        (nil, URLError(.dataNotAllowed, userInfo: [NSLocalizedDescriptionKey: "the token is s3cret"]))
+      case "broken.test": (head(206), URLError(.networkConnectionLost))
+      // Without HTTP.
+      case "plain.test":
+        (URLResponse(url: url, mimeType: nil, expectedContentLength: 13, textEncodingName: nil), nil)
+      default: (head(203), nil)
+      }
+    if let response { client?.urlProtocol(self, didReceive: response, cacheStoragePolicy: .notAllowed) }
+    if let failure {
+      client?.urlProtocol(self, didFailWithError: failure)
+    } else {
+      client?.urlProtocol(self, didLoad: Data(Self.body))
+      client?.urlProtocolDidFinishLoading(self)
+    }
   }
 
   override func stopLoading() {}
-}
-
-final class FailingProtocol: MockProtocol {
-  override class func canInit(with request: URLRequest) -> Bool { request.url?.host == "fails.test" }
-
-  /// The text may hold a secret of the app's.
-  override func startLoading() {
-    let error = URLError(.dataNotAllowed, userInfo: [NSLocalizedDescriptionKey: "the token is s3cret"])
-    client?.urlProtocol(self, didFailWithError: error)
-  }
 }
 
 /// A URLProtocol of an app's own that takes a request and refuses it before its start.
@@ -52,32 +60,6 @@ final class RefusingProtocol: MockProtocol {
   }
 
   override func startLoading() {}
-}
-
-/// A URLProtocol of an app's own that fails after the head of its response.
-final class BrokenOffProtocol: MockProtocol {
-  override class func canInit(with request: URLRequest) -> Bool { request.url?.host == "broken.test" }
-
-  override func startLoading() {
-    guard let url = request.url,
-      let response = HTTPURLResponse(url: url, statusCode: 206, httpVersion: "HTTP/1.1", headerFields: [:])
-    else { return }
-    client?.urlProtocol(self, didReceive: response, cacheStoragePolicy: .notAllowed)
-    client?.urlProtocol(self, didFailWithError: URLError(.networkConnectionLost))
-  }
-}
-
-/// A URLProtocol of an app's own that answers without HTTP.
-final class PlainProtocol: MockProtocol {
-  override class func canInit(with request: URLRequest) -> Bool { request.url?.host == "plain.test" }
-
-  override func startLoading() {
-    guard let url = request.url else { return }
-    let response = URLResponse(url: url, mimeType: nil, expectedContentLength: 13, textEncodingName: nil)
-    client?.urlProtocol(self, didReceive: response, cacheStoragePolicy: .notAllowed)
-    client?.urlProtocol(self, didLoad: Data(Self.body))
-    client?.urlProtocolDidFinishLoading(self)
-  }
 }
 
 /// A URLProtocol of an app's own that adds a header: it sends the request again, away from Foundation's

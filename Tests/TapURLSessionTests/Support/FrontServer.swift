@@ -5,9 +5,9 @@ import TestSupport
 /// Only exit tests trust its certificate: see ``TrustedCertificate``.
 final class FrontServer: Sendable {
   enum Way: String, CaseIterable, Codable, Sendable {
-    case plain, tls, tlsThatCloses, http2, ipv6
+    case tls, tlsThatCloses, http2, ipv6
 
-    fileprivate var scheme: String { self == .plain || self == .ipv6 ? "http" : "https" }
+    fileprivate var scheme: String { self == .ipv6 ? "http" : "https" }
     fileprivate var address: String { self == .ipv6 ? "[::1]" : "127.0.0.1" }
     /// Foundation refuses an address of IPv6 in a URL (NSURLErrorBadURL): the name has it too.
     fileprivate var host: String { self == .ipv6 ? "localhost" : "127.0.0.1" }

@@ -42,3 +42,126 @@ struct Transcript: Equatable, Sendable {
     cachedBytes = configuration.urlCache?.cachedResponse(for: request)?.data.count
   }
 }
+
+/// Writes down the calls of a delegate, and answers as a test says.
+final class TranscriptDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate {
+  struct Behaviour: Sendable {
+    var followsRedirects = true
+    var credential: URLCredential?
+    var answersChallenges = true
+  }
+
+  let done = Gate()
+  let invalid = Gate()
+  let firstData = Gate()
+  let challenged = Gate()
+  /// When the head of a response came, by its status.
+  let heads = Mutex<[Int: Instant]>([:])
+
+  private let behaviour: Behaviour
+  private let uploadBody: [UInt8]
+  private let state = Mutex(Transcript())
+
+  init(_ behaviour: Behaviour, uploadBody: [UInt8]) {
+    self.behaviour = behaviour
+    self.uploadBody = uploadBody
+  }
+
+  var transcript: Transcript { state.withLock { $0 } }
+
+  func note(_ event: String) { state.withLock { $0.note(event) } }
+
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
+  ) {
+    let status = (response as? HTTPURLResponse)?.statusCode ?? 0
+    note("response \(status)")
+    heads.withLock { $0[status] = .now }
+    completionHandler(.allow)
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    state.withLock {
+      $0.note("data")
+      $0.body += data
+    }
+    firstData.open()
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+    totalBytesExpectedToSend: Int64
+  ) {
+    note("sent of \(totalBytesExpectedToSend)")
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask,
+    needNewBodyStream completionHandler: @escaping (InputStream?) -> Void
+  ) {
+    note("needs a stream")
+    completionHandler(InputStream(data: Data(uploadBody)))
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest, completionHandler: @escaping (URLRequest?) -> Void
+  ) {
+    note("redirect \(response.statusCode) to \(request.httpMethod ?? "") \(request.url?.path ?? "")")
+    completionHandler(behaviour.followsRedirects ? request : nil)
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) {
+    defer { challenged.open() }
+    note("challenge \(challenge.previousFailureCount) for \(challenge.protectionSpace.realm ?? "")")
+    guard behaviour.answersChallenges else { return }
+    if let credential = behaviour.credential {
+      completionHandler(.useCredential, credential)
+    } else {
+      completionHandler(.performDefaultHandling, nil)
+    }
+  }
+
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse response: CachedURLResponse,
+    completionHandler: @escaping (CachedURLResponse?) -> Void
+  ) {
+    note("will cache \(response.data.count)")
+    completionHandler(response)
+  }
+
+  func urlSession(
+    _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
+    totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
+  ) {
+    note("wrote of \(totalBytesExpectedToWrite)")
+    firstData.open()
+  }
+
+  func urlSession(_: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo file: URL) {
+    state.withLock {
+      $0.note("file")
+      $0.body = (try? Data(contentsOf: file)).map(Array.init) ?? []
+    }
+    try? FileManager.default.removeItem(at: file)
+  }
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    state.withLock {
+      $0.note("complete")
+      $0.note(task.response)
+      $0.note(error)
+      $0.noteCounts(of: task)
+    }
+    done.open()
+  }
+
+  func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
+    note("invalid")
+    invalid.open()
+  }
+}

@@ -3,7 +3,7 @@ import TestSupport
 @testable import TapURLSession
 
 /// How the socket of a finished transfer is found.
-@Suite struct ConnectionsTests {
+struct ConnectionsTests {
   private let observer = RecordingObserver()
   private let tap: URLSessionTap
   private let unknown: Registry.Counter
@@ -95,18 +95,12 @@ import TestSupport
     let (client, server): (Int32, Int32)
 
     init() throws {
-      let listener = try LoopbackSocket.bind(listens: true)
-      defer { close(listener.descriptor) }
-      let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-      self.client = client
-      var (address, length) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
-      server = try withUnsafeMutablePointer(to: &address) {
-        try $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-          try #require(getsockname(listener.descriptor, address, &length) == 0)
-          try #require(connect(client, address, length) == 0)
-          return accept(listener.descriptor, nil, nil)
-        }
-      }
+      let (listener, port) = try LoopbackSocket.bind(listens: true)
+      defer { close(listener) }
+      client = LoopbackSocket.connect(to: port)
+      server = accept(listener, nil, nil)
+      // Reads wait.
+      try #require(server >= 0 && fcntl(client, F_SETFL, 0) == 0)
     }
 
     deinit { for one in [client, server] { close(one) } }
@@ -119,92 +113,88 @@ import TestSupport
     }
   }
 
-  /// A transfer over a socket, whose time is just enough for a reading to be due. By libcurl's it began long
-  /// before the socket: the kernel contradicts none of it, however late the test is.
-  private static func transfer(
-    over descriptor: Int32, to server: String = "192.0.2.1", isNew: Bool = false
-  ) -> TransferInfo {
-    var transfer = TransferInfo()
-    (transfer.preTransfer, transfer.connectionCount) = (1, isNew ? 1 : 0)
-    transfer.localPort = localPort(of: descriptor)
-    (transfer.peer, transfer.elapsed) = (.init(address: server, port: 80), transfer.resolution)
-    transfer.total = 3_600_000_000_000
-    return transfer
+  /// The connections of a tap, two sockets, and how often one was looked for.
+  private final class Reader {
+    let connections = Connections()
+    let sockets: SocketPair
+    private(set) var looks = 0
+
+    init() throws { sockets = try SocketPair() }
+
+    /// Reads the connection of a transfer whose time is just enough for that to be due. By libcurl's it began
+    /// long before the socket: the kernel contradicts none of it, however late the test is.
+    ///
+    /// - Parameter found: Which socket is found, if one is looked for.
+    func read(
+      isNew: Bool = false, at now: Instant = .now, finds found: Int32?? = nil,
+      _ change: (inout TransferInfo) -> Void = { _ in }
+    ) -> Connections.Result {
+      var transfer = TransferInfo()
+      (transfer.preTransfer, transfer.connectionCount) = (1, isNew ? 1 : 0)
+      transfer.localPort = localPort(of: sockets.client)
+      transfer.peer = .init(address: "192.0.2.1", port: 80)
+      (transfer.elapsed, transfer.total) = (transfer.resolution, 3_600_000_000_000)
+      change(&transfer)
+      return connections.read(transfer, at: now) { _ in
+        looks += 1
+        return found ?? sockets.client
+      }
+    }
   }
+
+  /// What has come over the connection before: `nil` if that is unknown.
+  private static func segmentsBefore(_ result: Connections.Result) throws -> Int? {
+    guard case .read(let reading) = result else { throw NotRead(result: "\(result)") }
+    return reading.previous?.receivedSegments
+  }
+
+  private struct NotRead: Error { let result: String }
 
   /// A port of this machine that was closed may come again, for a connection to another server.
   @Test func `what was read before is of the same connection`() throws {
-    let (connections, sockets) = (Connections(), try SocketPair())
-    try sockets.send()
-    func previous(_ server: String, isNew: Bool) -> TCPInfo? {
-      let transfer = Self.transfer(over: sockets.client, to: server, isNew: isNew)
-      guard case .read(let reading) = connections.read(transfer, at: .now, socket: { _ in sockets.client })
-      else {
-        Issue.record("no reading of \(server)")
-        return nil
-      }
-      return reading.previous
-    }
+    let reader = try Reader()
+    try reader.sockets.send()
+    let other: (inout TransferInfo) -> Void = { $0.peer = .init(address: "192.0.2.2", port: 80) }
+    // A port of none: the socket is looked for each time.
+    let unfound: (inout TransferInfo) -> Void = { $0.localPort = 1 }
     // Before a connection that the transfer has opened there was nothing.
-    for _ in 0..<2 {
-      #expect(previous("192.0.2.1", isNew: true) == TCPInfo())
-      #expect(previous("192.0.2.1", isNew: false)?.receivedSegments == 1)
+    var before = try [true, false, true, false].map { try Self.segmentsBefore(reader.read(isNew: $0)) }
+    for _ in 0..<2 { before.append(try Self.segmentsBefore(reader.read(other))) }
+    before.append(try Self.segmentsBefore(reader.read(isNew: true, unfound)))
+    guard case .unknown = reader.read(finds: .some(nil), unfound) else {
+      Issue.record("a socket is found that is not there")
+      return
     }
-    #expect(previous("192.0.2.2", isNew: false) == nil)
-    #expect(previous("192.0.2.2", isNew: false)?.receivedSegments == 1)
+    before.append(try Self.segmentsBefore(reader.read(unfound)))
+    #expect(before == [0, 1, 0, 1, nil, 1, 0, nil])
     // What was sent again before is of earlier requests.
-    let before = with(TCPInfo()) { $0.retransmittedSegments = 3 }
-    let now = with(TCPInfo()) { $0.retransmittedSegments = 5 }
-    #expect(TCPInfo.Reading(info: now, previous: before).retransmittedSegments == 2)
-    #expect(TCPInfo.Reading(info: before, previous: now).retransmittedSegments == 0)
+    let (few, more) = (
+      with(TCPInfo()) { $0.retransmittedSegments = 3 }, with(TCPInfo()) { $0.retransmittedSegments = 5 }
+    )
+    let resent = [(more, few), (few, more), (more, nil)].map {
+      TCPInfo.Reading(info: $0, previous: $1).retransmittedSegments
+    }
+    #expect(resent == [2, 0, nil])
   }
 
   @Test func `of a transfer without a connection no socket is looked for`() throws {
-    let (connections, sockets) = (Connections(), try SocketPair())
-    let changes: [(inout TransferInfo) -> Void] = [
-      { $0.preTransfer = 0 }, { $0.localPort = nil }, { $0.localPort = 0 }, { $0.peer = nil },
-    ]
-    for change in changes {
-      var looks = 0
-      _ = connections.read(with(Self.transfer(over: sockets.client), change), at: .now) { _ in
-        looks += 1
-        return sockets.client
-      }
-      #expect(looks == 0)
-    }
+    let reader = try Reader()
+    _ = reader.read { $0.preTransfer = 0 }
+    _ = reader.read { $0.localPort = nil }
+    _ = reader.read { $0.localPort = 0 }
+    _ = reader.read { $0.peer = nil }
+    #expect(reader.looks == 0)
   }
 
   /// On a busy machine the kernel is asked long after the transfer's end, and its times are as much longer.
   @Test func `a kernel that is asked late does not contradict`() async throws {
-    let (connections, sockets) = (Connections(), try SocketPair())
-    try #require(write(sockets.client, [1], 1) == 1)
+    let reader = try Reader()
+    let client = reader.sockets.client
+    try #require(write(client, [1], 1) == 1)
     try await Poll.until("the kernel's clock to move") {
-      TCPInfo(of: sockets.client)?.sinceDataSent ?? 0 > 2 * TCPInfo.resolution
+      TCPInfo(of: client)?.sinceDataSent ?? 0 > 2 * TCPInfo.resolution
     }
-    let transfer = with(Self.transfer(over: sockets.client)) { $0.total = 0 }
-    let result = connections.read(transfer, at: Instant(nanoseconds: 0)) { _ in sockets.client }
-    guard case .read = result else {
-      Issue.record("\(result)")
-      return
-    }
-  }
-
-  /// Its previous reading may be of another one.
-  @Test func `of a connection whose socket was not found nothing is known before`() throws {
-    let (connections, sockets) = (Connections(), try SocketPair())
-    func read(isNew: Bool, finds descriptor: Int32?) -> Connections.Result {
-      // A port of none: the socket is looked for each time.
-      let transfer = with(Self.transfer(over: sockets.client, isNew: isNew)) { $0.localPort = 1 }
-      return connections.read(transfer, at: .now) { _ in descriptor }
-    }
-    guard case .read = read(isNew: true, finds: sockets.client),
-      case .unknown = read(isNew: false, finds: nil),
-      case .read(let reading) = read(isNew: false, finds: sockets.client)
-    else {
-      Issue.record("what is found is not read")
-      return
-    }
-    #expect(reading.previous == nil && reading.retransmittedSegments == nil)
+    _ = try Self.segmentsBefore(reader.read(at: Instant(nanoseconds: 0)) { $0.total = 0 })
   }
 
   /// A Foundation whose session has no property that is known.
@@ -239,55 +229,40 @@ import TestSupport
   }
 
   @Test func `a connection is read once in a second, and at each end once a body went over it`() throws {
-    let (connections, sockets) = (Connections(), try SocketPair())
-    func isRead(after milliseconds: Int64, _ change: (inout TransferInfo) -> Void = { _ in }) -> Bool {
-      var transfer = Self.transfer(over: sockets.client)
-      transfer.elapsed -= 1
-      change(&transfer)
-      let now = Instant(nanoseconds: milliseconds * 1_000_000)
-      if case .read = connections.read(transfer, at: now, socket: { _ in sockets.client }) { return true }
-      return false
+    let reader = try Reader()
+    /// When a connection is asked for, in milliseconds, whether the transfer was a long one, and its body.
+    let steps: [(at: Int64, isLong: Bool, body: Int64?)] = [
+      (1_000, false, nil), (1_999, false, nil), (1_999, true, nil), (2_998, false, nil), (2_999, false, nil),
+      (3_000, false, 1), (3_001, false, nil), (3_002, false, nil),
+    ]
+    let isRead = steps.map { step in
+      let result = reader.read(at: Instant(nanoseconds: step.at * 1_000_000)) {
+        if !step.isLong { $0.elapsed -= 1 }
+        $0.sentBytes = step.body
+      }
+      if case .read = result { return true } else { return false }
     }
-    #expect(isRead(after: 1_000))
-    #expect(!isRead(after: 1_999))
-    #expect(isRead(after: 1_999) { $0.elapsed += 1 })
-    #expect(!isRead(after: 2_998))
-    #expect(isRead(after: 2_999))
-    #expect(isRead(after: 3_000) { $0.sentBytes = 1 })
-    #expect(isRead(after: 3_001) && isRead(after: 3_002))
+    #expect(isRead == [true, false, true, false, true, true, true, true])
   }
 
   @Test func `a descriptor that is another connection's now is looked for again`() throws {
-    let (connections, old, new) = (Connections(), try SocketPair(), try SocketPair())
-    let transfer = Self.transfer(over: old.client, isNew: true)
-    var looks = 0
-    func look(_ transfer: TransferInfo, finds descriptor: Int32) {
-      _ = connections.read(transfer, at: .now) { _ in
-        looks += 1
-        return descriptor
-      }
-    }
-    look(transfer, finds: old.client)
-    look(with(transfer) { $0.connectionCount = 0 }, finds: old.client)
-    #expect(looks == 1)
-    let copy = dup(old.client)
+    let (reader, new) = (try Reader(), try SocketPair())
+    let (port, old) = (localPort(of: reader.sockets.client), reader.sockets.client)
+    for isNew in [true, false] { _ = reader.read(isNew: isNew) }
+    #expect(reader.looks == 1)
+    let copy = dup(old)
     defer { close(copy) }
-    try #require(dup2(new.client, old.client) == old.client)
-    look(with(transfer) { $0.connectionCount = 0 }, finds: copy)
-    #expect(looks == 2)
+    try #require(dup2(new.client, old) == old)
+    _ = reader.read(finds: copy) { $0.localPort = port }
+    #expect(reader.looks == 2)
   }
 
   @Test func `connections beyond a thousand make room`() throws {
-    let (connections, sockets) = (Connections(), try SocketPair())
-    var known = 0
+    let reader = try Reader()
     // The first again before, and after.
-    for port in [1, 2, 1] + Array(3...1_025) + [1] {
-      let transfer = with(Self.transfer(over: sockets.client, isNew: port > 1)) { $0.localPort = port }
-      if case .read(let reading) = connections.read(transfer, at: .now, socket: { _ in sockets.client }),
-        reading.previous != nil
-      {
-        known += 1
-      }
+    let ports = [1, 2, 1] + Array(3...1_025) + [1]
+    let known = try ports.count { port in
+      try Self.segmentsBefore(reader.read(isNew: port > 1) { $0.localPort = port }) != nil
     }
     #expect(known == 1_025)
   }
@@ -315,5 +290,4 @@ import TestSupport
     #expect(hadRoom((0, .begin(limit: 1)), (0, .begin(limit: 2)), (1, .end(since: 0))) == [false])
     #expect(hadRoom((0, .begin(limit: 0)), (0, .begin(limit: -1)), (1, .end(since: 0))) == [true])
   }
-
 }

@@ -90,10 +90,10 @@ import TestSupport
         with(usual) { ($0.total, $0.startTransfer) = (year31, -year31) }
       ),
     ]
-    #expect(try rows.map { try Self.read(isSecure: true, $0.0) } == rows.map(\.1))
+    try expectEqual(rows.map { try Self.read(isSecure: true, $0.0) }, rows.map(\.1))
     #expect(try Self.read([.appConnect: 0]).preTransfer == 5_000)
     let versions: [NetworkProtocolVersion?] = [nil, .http10, .http11, .http2, .http3]
-    #expect(try [0, 1, 2, 3, 30].map { try Self.read([.httpVersion: $0]).protocolVersion } == versions)
+    try expectEqual([0, 1, 2, 3, 30].map { try Self.read([.httpVersion: $0]).protocolVersion }, versions)
     // Of all libcurls that tell the wait, 8.6 counts the other times from the turn, and of a request that was
     // sent again the first attempt as a wait.
     let isFromTurn = Scenario.isCurl("8.6") && !Scenario.isCurl("8.7")

@@ -3,7 +3,7 @@ import TestSupport
 @testable import TapURLSession
 
 /// What the tap reads of Foundation's memory is what it is taken for, or is not read.
-@Suite struct FoundationLayoutTests {
+struct FoundationLayoutTests {
   /// A session with seven connections for each host, and a task that is not resumed.
   @Test func `each word of Foundation's is what it is taken for`() throws {
     let loaderClass = try #require(TapContext.nativeHTTP)
@@ -32,19 +32,31 @@ import TestSupport
     session.finishTasksAndInvalidate()
   }
 
-  /// Objects that have one word of those that are read elsewhere than today's layout says, each with an order
-  /// of its own.
+  /// Objects that have one word of those that are read elsewhere than today's layout says.
   @Test func `each word is compared before it is followed`() throws {
-    typealias Moved = Likeness.Moved
-    let (loader, task) = (Likeness.Loader(), Likeness.Task(Likeness.URLSession()))
+    typealias Handle = Likeness._EasyHandle
+    typealias Session = Likeness.URLSession
+    func moved<Properties>(_ properties: Properties) -> Likeness.Moved<Properties> { .init(properties) }
+    let (loader, task, session) = (Likeness.Loader(), Likeness.Task(Session()), Session())
+    let raw = moved((rawHandle: UnsafeMutableRawPointer(bitPattern: 64), other: 0))
     let loaders: [AnyObject] = [
-      Moved.EasyHandle(), Moved.RedirectCount(), Moved.RawHandle(easyHandle: Moved.Handle()),
+      moved((easyHandle: Handle() as AnyObject?, redirectCount: 3)),
+      moved((other: 0, easyHandle: Handle() as AnyObject?, redirectCount: 3)),
+      moved((redirectCount: 3, easyHandle: raw as AnyObject?)),
     ]
+    let (handle, settings) = (session.multiHandle, session._configuration)
+    let table = moved((other: [1], another: [1], socketReferences: handle.socketReferences))
+    let limit = (httpMaximumConnectionsPerHost: 7, identifier: 0, other: 0)
     let sessions: [any Likeness.URLSessionProtocol] = [
-      Moved.Limit(), Moved.NextTask(), Moved.MultiHandle(), Moved.Table(),
+      moved((nextTaskIdentifier: 2, multiHandle: handle, _configuration: limit)),
+      moved((other: 0, multiHandle: handle, _configuration: settings, nextTaskIdentifier: 2)),
+      moved((nextTaskIdentifier: 2, other: handle, _configuration: settings, multiHandle: handle)),
+      moved((nextTaskIdentifier: 2, multiHandle: table, _configuration: settings)),
     ]
+    let (existing, queue) = (session as (any Likeness.URLSessionProtocol)?, DispatchQueue(label: "other"))
     let tasks: [AnyObject] = [
-      Moved.Session(Likeness.URLSession()), Moved.WorkQueue(Likeness.URLSession()),
+      moved((session: existing, name: "a task")),
+      moved((name: "a task", other: queue, session: existing, workQueue: handle.queue)),
       // Of a task that has no session there is nothing to compare with.
       Likeness.Task(nil),
     ]
@@ -129,75 +141,11 @@ enum Likeness {
     var handle: _EasyHandle? = _EasyHandle()
   }
 
-  /// The same, each with another order of its properties.
-  enum Moved {
-    final class EasyHandle {
-      var easyHandle: AnyObject? = _EasyHandle()
-      var redirectCount = 3
-    }
-
-    final class RedirectCount {
-      let other = 0
-      var easyHandle: AnyObject? = _EasyHandle()
-      var redirectCount = 3
-    }
-
-    final class RawHandle {
-      var redirectCount = 3
-      var easyHandle: AnyObject?
-      init(easyHandle: AnyObject) { self.easyHandle = easyHandle }
-    }
-
-    final class Handle {
-      let rawHandle = UnsafeMutableRawPointer(bitPattern: 64)
-      let other = 0
-    }
-
-    final class WorkQueue {
-      let name = "a task"
-      let other = DispatchQueue(label: "other")
-      var session: (any URLSessionProtocol)?
-      let workQueue = DispatchQueue(label: "trial")
-      init(_ session: any URLSessionProtocol) { self.session = session }
-    }
-
-    final class Session {
-      var session: (any URLSessionProtocol)?
-      let name = "a task"
-      init(_ session: any URLSessionProtocol) { self.session = session }
-    }
-
-    final class Limit: URLSessionProtocol {
-      var nextTaskIdentifier = 2
-      let multiHandle = URLSession._MultiHandle()
-      let _configuration = (httpMaximumConnectionsPerHost: 7, identifier: 0, other: 0)
-    }
-
-    final class NextTask: URLSessionProtocol {
-      let other = 0
-      let multiHandle = URLSession._MultiHandle()
-      let _configuration = URLSession._Configuration()
-      var nextTaskIdentifier = 2
-    }
-
-    final class MultiHandle: URLSessionProtocol {
-      var nextTaskIdentifier = 2
-      let other = URLSession._MultiHandle()
-      let _configuration = URLSession._Configuration()
-      let multiHandle = URLSession._MultiHandle()
-    }
-
-    final class Table: URLSessionProtocol {
-      final class Handle {
-        let other = [1, 2]
-        let another = [1, 2]
-        let socketReferences: [Int32: NSObject] = [7: NSObject()]
-      }
-
-      var nextTaskIdentifier = 2
-      let multiHandle = Handle()
-      let _configuration = URLSession._Configuration()
-    }
+  /// An object with these properties, in this order.
+  final class Moved<Properties>: URLSessionProtocol, CustomReflectable {
+    private let properties: Properties
+    init(_ properties: Properties) { self.properties = properties }
+    var customMirror: Mirror { Mirror(reflecting: properties) }
   }
 
   static func layout(

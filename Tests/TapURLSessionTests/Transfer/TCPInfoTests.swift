@@ -2,7 +2,7 @@ import TestSupport
 
 @testable import TapURLSession
 
-@Suite struct TCPInfoTests {
+struct TCPInfoTests {
   @Test func `what an older kernel does not fill is absent`() {
     var bytes = [UInt8](repeating: 0, count: 160)
     func set(_ value: UInt32, at offset: Int) {
@@ -23,17 +23,16 @@ import TestSupport
     let tellsUnsent = with(counts) { $0.unsentBytes = 70 }
     let measures = with(tellsUnsent) { $0.roundTrip = 40_700_000 }
     let newest = with(measures) { $0.receivedSegments = 8 }
-    #expect(
-      [103, 104, 135, 136, 147, 148, 151, 152, 155, 156, 160].map(info) == [
-        nil, oldest, oldest, counts, counts, tellsUnsent, tellsUnsent, measures, measures, newest, newest,
-      ])
+    expectEqual(
+      [103, 104, 135, 136, 147, 148, 151, 152, 155, 156, 160].map(info),
+      [nil, oldest, oldest, counts, counts, tellsUnsent, tellsUnsent, measures, measures, newest, newest])
     #expect(!newest.isEstablished && TCPInfo().isEstablished)
     // As long as none is measured, and where none ever is.
     let noRoundTrips = [UInt32.max, 0].map { none in
       set(none, at: 148)
       return info(160)
     }
-    #expect(noRoundTrips == [with(newest) { $0.roundTrip = nil }, with(newest) { $0.roundTrip = nil }])
+    expectEqual(noRoundTrips, [with(newest) { $0.roundTrip = nil }, with(newest) { $0.roundTrip = nil }])
   }
 
   /// A kernel's clock cannot have begun before the transfer.
@@ -67,7 +66,7 @@ import TestSupport
       { info, _ in info.sinceDataSent = 1_000_000_001 + TCPInfo.resolution },
     ]
     let all = fits + contradicts
-    #expect(all.map { agrees($0) } == all.indices.map { $0 < fits.count })
+    expectEqual(all.map { agrees($0) }, all.indices.map { $0 < fits.count })
     #expect(agrees(after: 100_000_000, sentBefore))
   }
 
@@ -83,6 +82,6 @@ import TestSupport
     let roundTrips = [20_000_000, longest, longest + 1].map { kept(\.roundTrip, $0) }
     #expect(roundTrips == [20_000_000, longest, nil])
     // A kernel whose clock has been seen to move says 0 where it means it.
-    #expect([1, 0].map { kept(\.sinceDataSent, $0) } == [1, 0])
+    expectEqual([1, 0].map { kept(\.sinceDataSent, $0) }, [1, 0])
   }
 }

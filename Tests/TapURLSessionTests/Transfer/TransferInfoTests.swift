@@ -3,7 +3,7 @@ import TestSupport
 @testable import TapURLSession
 
 /// libcurl's info of a transfer: phases within what the server did, exact sizes, connections.
-@Suite struct TransferInfoTests {
+struct TransferInfoTests {
   enum Way: String, CaseIterable, Sendable {
     case async, handler, delegate, download, downloadDelegate
 
@@ -64,8 +64,8 @@ import TestSupport
     session.finishTasksAndInvalidate()
     try await observer.waitForEnds(3)
     let ended = observer.ended
-    #expect(ended.map(\.isConnectionReused) == [false, true, true])
-    #expect(ended.map(\.openedConnections) == [1, 0, 0])
+    expectEqual(ended.map(\.isConnectionReused), [false, true, true])
+    expectEqual(ended.map(\.openedConnections), [1, 0, 0])
     for observation in ended.dropFirst() {
       let present = RequestTimings.Phase.allCases.filter { observation.timings[$0] != nil }
       #expect(present == [.processing, .transfer, .local])
@@ -104,45 +104,26 @@ import TestSupport
     #expect(observation.statusCode == 304 && observation.resendCount == 1)
   }
 
-  @Test(arguments: Way.allCases)
-  func `a refused connection ends in connect, with nothing transferred`(way: Way) async throws {
+  @Test(
+    arguments: Way.allCases,
+    [("http://nothing.invalid/", .resolve, "nothing.invalid"), ("http://127.0.0.1", .connect, "connect")]
+      as [(String, RequestTimings.Phase, String)])
+  func `without a connection a request ends in what failed, with nothing transferred`(
+    way: Way, server: (url: String, phase: RequestTimings.Phase, message: String)
+  ) async throws {
     let closed = try ClosedPort()
-    let url = try #require(URL(string: "http://127.0.0.1:\(closed.port)/"))
+    let isRefused = server.phase == .connect
+    let url = try #require(URL(string: isRefused ? "\(server.url):\(closed.port)/" : server.url))
     let observation = try await observation(way, url)
-    #expect(observation.end == .failure(.connect, statusCode: nil))
-    #expect(try #require(observation.errorMessage).contains("connect"))
-    #expect(observation.requestBodySize == nil && observation.responseBodySize == nil)
-    #expect(observation.protocolVersion == nil && observation.isConnectionReused == nil)
-    #expect(observation.timings[.processing] == nil && observation.timings[.connect] != nil)
-    #expect(observation.cutOffPhase == .connect)
-  }
-
-  @Test func `a host that does not resolve ends in resolve`() async throws {
-    let url = try #require(URL(string: "http://nothing.invalid/"))
-    let observation = try await observation(.async, url)
-    #expect(observation.end == .failure(.dns, statusCode: nil))
-    #expect(try #require(observation.errorMessage).contains("nothing.invalid"))
-    #expect(RequestTimings.Phase.allCases.filter { observation.timings[$0] != nil } == [.resolve, .local])
-    #expect(observation.cutOffPhase == .resolve)
-  }
-
-  @Test(arguments: [Way.async, .delegate])
-  func `a silent server that times out ends in processing`(way: Way) async throws {
-    let over = Gate()
-    let origin = try Origin { _ in [.hold(over)] }
-    defer { over.open() }
-    let base = URLSessionConfiguration.ephemeral
-    base.timeoutIntervalForRequest = 1
-    let observation = try await observation(way, origin.url(), configuration: base)
-    #expect(observation.end == .failure(.timeout, statusCode: nil))
-    // The time-out counts from the start: what this process and the connection took is none of the server's.
-    let before = [RequestTimings.Phase.resolve, .connect, .local].compactMap {
-      Self.milliseconds(observation.timings[$0])
-    }
-    #expect(try #require(Self.milliseconds(observation.timings[.processing])) + before.reduce(0, +) >= 900)
-    #expect(observation.timings[.transfer] == nil && observation.timeToFirstByte == nil)
-    #expect(observation.cutOffPhase == .processing)
-    #expect(observation.errorMessage == "no response within 1.0 s: timeoutIntervalForRequest")
+    #expect(observation.end == .failure(isRefused ? .connect : .dns, statusCode: nil))
+    #expect(try #require(observation.errorMessage).contains(server.message))
+    let phases = RequestTimings.Phase.allCases.filter { observation.timings[$0] != nil }
+    #expect(
+      isRefused ? phases.contains(.connect) && !phases.contains(.processing) : phases == [.resolve, .local])
+    #expect(observation.cutOffPhase == server.phase)
+    let sizes = [observation.requestBodySize, observation.responseBodySize]
+    #expect(sizes == [nil, nil] && observation.protocolVersion == nil)
+    if isRefused { #expect(observation.isConnectionReused == nil) }
   }
 
   @Test(arguments: [Way.async, .handler, .delegate, .download])
@@ -181,50 +162,38 @@ import TestSupport
     ]
     var transfer = TransferInfo()
     transfer.relay.loadedBytes = 5
-    for (status, headers, size) in cases {
-      let response = HTTPURLResponse(
-        url: url, statusCode: status, httpVersion: nil, headerFields: headers)
-      #expect(transfer.responseBodySize(method: "GET", response) == size, "\(status) \(headers)")
-      #expect(transfer.responseBodySize(method: "HEAD", response) == 0)
+    let responses = cases.map {
+      HTTPURLResponse(url: url, statusCode: $0.status, httpVersion: nil, headerFields: $0.headers)
     }
-    #expect(transfer.responseBodySize(method: "GET", nil) == 5)
+    let sizes = (responses + [nil]).map { transfer.responseBodySize(method: "GET", $0) }
+    expectEqual(sizes, cases.map(\.size) + [5])
+    let sizesOfHEAD = responses.map { transfer.responseBodySize(method: "HEAD", $0) }
+    expectEqual(sizesOfHEAD, cases.map { _ in 0 })
     // Of a task that is gone, no more is known than whether anything was sent.
-    for (sent, size) in [(0, 0), (9, nil), (nil, nil)] as [(Int64?, Int64?)] {
-      transfer.sentBytes = sent
-      #expect(transfer.requestBodySize(of: nil, method: "POST") == size)
+    let sent: [Int64?] = [0, 9, nil]
+    let requests = sent.map { sent in
+      with(transfer) { $0.sentBytes = sent }.requestBodySize(of: nil, method: "POST")
     }
+    #expect(requests == [0, nil, nil])
   }
 
   /// Of a response that may ask for credentials, or be a redirect that was not followed, Foundation's is
   /// looked at.
-  @Test(
-    arguments: [
+  @Test func `libcurl's status code does, unless Foundation's response may say more`() {
+    let rows: [(status: Int?, redirects: Int, isSufficient: Bool)] = [
       (nil, 0, false), (0, 0, false), (199, 0, false), (200, 0, true), (302, 0, true), (400, 0, true),
       (401, 0, false), (402, 0, true), (299, 1, true), (300, 1, false), (399, 1, false), (400, 1, true),
       (401, 1, false),
-    ] as [(Int?, Int, Bool)])
-  func `libcurl's status code does, unless Foundation's response may say more`(
-    status: Int?, redirects: Int, isSufficient: Bool
-  ) {
-    var transfer = TransferInfo()
-    (transfer.statusCode, transfer.redirectCount) = (status, redirects)
-    #expect(transfer.isSufficient == isSufficient)
-    transfer.discountRefusedRedirect()
-    let isRefused = redirects > 0 && [300, 399].contains(status)
-    #expect(transfer.redirectCount == (isRefused ? 0 : redirects))
-    #expect(transfer.isRedirectRefused == isRefused)
-  }
-
-  @Test func `without libcurl's info the sizes come from headers and nothing else is known`() async throws {
-    let (blind, observer) = URLSessionTap.observed(
-      configuration: with(URLSessionTap.Configuration()) { $0.curl = nil })
-    let origin = try Origin { _ in [.response(body: [1, 2, 3])] }
-    let session = blind.session()
-    _ = try await session.data(from: origin.url())
-    session.finishTasksAndInvalidate()
-    let observation = try await observer.end()
-    #expect(observation.responseBodySize == 3 && observation.end == .response(statusCode: 200))
-    #expect(observation.timings.isEmpty && observation.timeToFirstByte == nil)
-    #expect(observation.protocolVersion == nil && observation.openedConnections == nil)
+    ]
+    for (status, redirects, isSufficient) in rows {
+      var transfer = TransferInfo()
+      (transfer.statusCode, transfer.redirectCount) = (status, redirects)
+      let isSeen = transfer.isSufficient
+      transfer.discountRefusedRedirect()
+      let isRefused = redirects > 0 && [300, 399].contains(status)
+      #expect(
+        (isSeen, transfer.redirectCount, transfer.isRedirectRefused)
+          == (isSufficient, isRefused ? 0 : redirects, isRefused), "\(status ?? -1)")
+    }
   }
 }

@@ -3,7 +3,7 @@ import TestSupport
 @testable import TapURLSession
 
 /// What libcurl and the kernel say is compared with what passed: it is right, or absent.
-@Suite struct WitnessTests {
+struct WitnessTests {
   /// Of requests that libcurl says nothing of that could be used.
   private static func expectNothing(
     _ count: Int, within curl: CurlInfo?, contradictions: Int, isRejected: Bool
@@ -20,7 +20,8 @@ import TestSupport
     try await observer.waitForEnds(count)
     for observation in observer.ended {
       #expect(observation.end == .response(statusCode: 200) && observation.responseBodySize == 3)
-      #expect(observation.timings.isEmpty && observation.protocolVersion == nil)
+      #expect(observation.timings.isEmpty && observation.timeToFirstByte == nil)
+      #expect(observation.protocolVersion == nil)
       #expect(observation.peerAddress == nil && observation.openedConnections == nil)
     }
     #expect(Witness.libcurl.contradictions == contradictions)
@@ -111,10 +112,8 @@ import TestSupport
     }
     #expect(reports == [false, false, false, true, false])
     let (before, after) = (now.advanced(by: .seconds(599)), now.advanced(by: .seconds(600)))
-    #expect(
-      [("odd", before), ("other", now), ("odd", after), ("odd", now)].map { doubts.contains($0, at: $1) } == [
-        true, false, false, false,
-      ])
+    let asked: [(String, Instant)] = [("odd", before), ("other", now), ("odd", after), ("odd", now)]
+    expectEqual(asked.map { doubts.contains($0, at: $1) }, [true, false, false, false])
     // It begins anew. Servers beyond the limit are not remembered.
     #expect(!doubts.noteContradiction(of: "odd", at: after))
     for number in 0..<300 { _ = doubts.noteContradiction(of: "\(number)", at: now) }
@@ -154,6 +153,6 @@ import TestSupport
       (nil, { $0.startTransfer = -1 }), (nil, { $0.receivedBytes = -1 }),
     ]
     let all = fits + contradicts
-    #expect(all.map { agrees($0, $1) } == all.indices.map { $0 < fits.count })
+    expectEqual(all.map { agrees($0, $1) }, all.indices.map { $0 < fits.count })
   }
 }
