@@ -173,7 +173,7 @@ final class Browser: Sendable {
     _ texts: String..., within height: Int? = nil, location: SourceLocation = #_sourceLocation
   ) async throws {
     let seen = try await seen(within: height)
-    #expect(texts.filter { !seen.contains($0) } == [], "\(seen)", sourceLocation: location)
+    expectEqual(texts.filter { !seen.contains($0) }, [], "\(seen)", sourceLocation: location)
   }
 
   /// The texts that a person sees: in the window, or in its upper part, and not covered. With plain spaces.

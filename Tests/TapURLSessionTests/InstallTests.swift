@@ -75,7 +75,7 @@ struct InstallTests {
       #expect(FactoryTests.names(URLSession.shared.configuration) == stock)
       _ = try await URLSession.shared.data(from: origin.url("/unobserved"))
       tap.flush()
-      expectEqual(observer.ended.map(\.request.url), ["\(origin.url("/observed"))"])
+      expectEqual(observer.ended.map(\.request.url), [origin.url("/observed").absoluteString])
     }
   }
 }

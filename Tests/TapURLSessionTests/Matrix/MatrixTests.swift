@@ -91,13 +91,12 @@ struct MatrixTests {
     // Not to wait for the tap's own turn, a thousand times over.
     tap.flush()
     try await observer.waitForEnds(1)
-    #expect(observer.started.count == 1, name)
-    expectEqual(
-      observer.ended.map { testCase.comparable($0.end) }, [testCase.comparable(testCase.expectedEnd)], name)
+    let ends = observer.ended.map { testCase.comparable($0.end) }
+    expectEqual(ends, [testCase.comparable(testCase.expectedEnd)], name)
     let observation = try #require(observer.ended.first)
-    #expect(observation.request.client == "test", name)
+    expectEqual(observation.request.client, "test", name)
+    expectEqual(observation.isFromCache, testCase.scenario.isFromCache, name)
     #expect(observation.duration > .zero, name)
-    #expect(observation.isFromCache == testCase.scenario.isFromCache, name)
     if !testCase.hasInfo {
       #expect(observation.timings.isEmpty && observation.openedConnections == nil, name)
       #expect(observation.protocolVersion == nil, name)
@@ -105,12 +104,12 @@ struct MatrixTests {
     // Another loader got the second leg after a challenge.
     if testCase.scenario.behaviour.credential != nil { #expect(observation.timeToFirstByte == nil, name) }
     if let sizes = ExpectedSizes(testCase, run: tapped) {
-      #expect(observation.requestBodySize == sizes.request, name)
-      #expect(observation.responseBodySize == sizes.response, name)
+      let found = [observation.requestBodySize, observation.responseBodySize]
+      expectEqual(found, [sizes.request, sizes.response], name)
     }
     #expect(Witness.libcurl.contradictions == 0 && Witness.kernel.contradictions == 0, name)
     try await Poll.until("the request's object to go") { tap.recorder.requestCount == 0 }
-    #expect(observer.ended.count == 1, name)
+    expectEqual([observer.started.count, observer.ended.count], [1, 1], name)
   }
 }
 

@@ -65,43 +65,4 @@ struct LocalTimeTests {
     }
     return (try await observer.ended(pathEnding: "/measured"), heldUntil.withLock { $0 })
   }
-
-  /// A process that is stopped while the server answers gets no processor at all. The server stops it, so
-  /// that it knows when.
-  @Test(.needs(.program), .enabled(if: Tool.isUsable("python3"), "python3 is not installed"))
-  func `a process that gets no processor has taken the time itself`() async {
-    await #expect(processExitsWith: .success) {
-      let (server, port) = try await ChildProcess.python(
-        """
-        import os, signal, socket, time
-        client = os.getppid()
-        def state(): return open(f"/proc/{client}/stat").read().rpartition(")")[2].split()[0]
-        listener = socket.create_server(("127.0.0.1", 0))
-        print(f"port {listener.getsockname()[1]}.", flush=True)
-        connection = listener.accept()[0]
-        connection.recv(65536)
-        time.sleep(0.03)
-        os.kill(client, signal.SIGSTOP)
-        deadline = time.monotonic() + 120
-        while state() != "T": assert time.monotonic() < deadline, "the client is not stopped"
-        connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 1\\r\\n\\r\\nx")
-        time.sleep(0.15)
-        os.kill(client, signal.SIGCONT)
-        connection.recv(1)
-        """)
-      let (tap, observer) = URLSessionTap.observed()
-      let session = tap.session()
-      let url = try #require(URL(string: "http://127.0.0.1:\(port)/"))
-      _ = try await session.data(from: url)
-      let observation = try await observer.end()
-      let phases = observation.timings
-      // The kernel's clock, and the tick by which it is late where a machine has more to do than it can.
-      let precision = 2 * TCPInfo.resolution
-      #expect(try #require(phases[nanoseconds: .local]) >= 150_000_000 - precision, "\(phases)")
-      #expect(try #require(phases[nanoseconds: .processing]) >= 30_000_000 - precision, "\(phases)")
-      #expect(observation.phaseSum == observation.elapsed)
-      server.send(SIGKILL)
-      try await server.waitForExit()
-    }
-  }
 }

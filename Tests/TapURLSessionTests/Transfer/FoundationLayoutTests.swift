@@ -44,13 +44,13 @@ struct FoundationLayoutTests {
       moved((other: 0, easyHandle: Handle() as AnyObject?, redirectCount: 3)),
       moved((redirectCount: 3, easyHandle: raw as AnyObject?)),
     ]
-    let (handle, settings) = (session.multiHandle, session._configuration)
+    let (handle, other, settings) = (session.multiHandle, Session().multiHandle, session._configuration)
     let table = moved((other: [1], another: [1], socketReferences: handle.socketReferences))
     let limit = (httpMaximumConnectionsPerHost: 7, identifier: 0, other: 0)
     let sessions: [any Likeness.URLSessionProtocol] = [
       moved((nextTaskIdentifier: 2, multiHandle: handle, _configuration: limit)),
       moved((other: 0, multiHandle: handle, _configuration: settings, nextTaskIdentifier: 2)),
-      moved((nextTaskIdentifier: 2, other: handle, _configuration: settings, multiHandle: handle)),
+      moved((nextTaskIdentifier: 2, other: other, _configuration: settings, multiHandle: handle)),
       moved((nextTaskIdentifier: 2, multiHandle: table, _configuration: settings)),
     ]
     let (existing, queue) = (session as (any Likeness.URLSessionProtocol)?, DispatchQueue(label: "other"))

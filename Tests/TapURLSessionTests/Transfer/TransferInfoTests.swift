@@ -85,15 +85,6 @@ struct TransferInfoTests {
     #expect(observation.duration >= .milliseconds(349))
   }
 
-  @Test func `the version is the one that the server speaks`() async throws {
-    let origin = try Origin { request in [.text("HTTP\(request.path) 200 OK\r\nContent-Length: 0\r\n\r\n")] }
-    var versions: [NetworkProtocolVersion?] = []
-    for version in ["/1.0", "/1.1"] {
-      versions.append(try await observation(.async, origin.url(version)).protocolVersion)
-    }
-    #expect(versions == [.http10, .http11])
-  }
-
   /// A status code that names no place to go to (RFC 9110, section 15.4.5): the redirect before it was
   /// followed.
   @Test func `a response to a redirect that is none itself`() async throws {
