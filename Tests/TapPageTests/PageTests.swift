@@ -149,7 +149,7 @@ import TestSupport
       // A request of which no phase is known, as where the tap cannot read an account of the transfers.
       content.record(1, content.request(host: "api.test"), 1_000, opened: 1)
       try await browser.wait("\(isShown)('phases-title')")
-      #expect(try await browser.text("phases").hasSuffix("The client payments reports no phases."))
+      try await browser.wait("$('phases').innerText.endsWith('The client payments reports no phases.')")
 
       // One new connection, then three requests over it.
       let served: [RequestTimings.Phase: Int] = [.processing: 80, .transfer: 0]

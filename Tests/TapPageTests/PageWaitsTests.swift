@@ -168,7 +168,7 @@ import TestSupport
         "/^URLSession has not started 2 requests of `payments` since [\\d:]{8}/.test($('wrong').rows[0]?.innerText)"
       )
       let rows = try await browser.rows("waits")
-      #expect(rows.count == 2 && rows.allSatisfy { $0.hasPrefix("waits to be started|GET /payments/{id}|") })
+      #expect(rows.count == 2 && rows.allSatisfy { $0.hasPrefix("waits to be started|GET /users/{id}|") })
       // From the sentence, too.
       try await browser.openDrawer(at: "#wrong button")
       #expect(try await browser.seen().contains("URLSession has taken it and has not started it"))
