@@ -124,46 +124,48 @@ final class Browser: Sendable {
     try await evaluate("document.querySelector('\(selector)').click()")
   }
 
-  /// Clicks as a person does: with the mouse, on the first element that a selector of CSS finds, which has to
+  /// Where a point of the first element is that a selector of CSS finds: `x` and `y` are from 0 to 1. It has to
   /// be in view and not covered.
-  func point(at selector: String) async throws {
+  private func place(of selector: String, x: Double = 0.5, y: Double = 0.5) async throws -> [Double] {
     let place = try await evaluate(
       """
       (node => {
-        const { left, top, width, height } = node.getBoundingClientRect(), x = left + width / 2, y = top + height / 2;
+        const { left, top, width, height } = node.getBoundingClientRect(), x = left + \(x) * width, y = top + \(y) * height;
         return node.contains(document.elementFromPoint(x, y)) ? [x, y] : "";
       })(document.querySelector('\(selector)'))
       """
     ).split(separator: ",").compactMap { Double($0) }
     guard place.count == 2 else { throw Failure(description: "not in view: \(selector)") }
-    for type in ["mouseMoved", "mousePressed", "mouseReleased"] {
+    return place
+  }
+
+  private func mouse(_ types: [String], at place: [Double]) async throws {
+    for type in types {
       try await command(
         "Input.dispatchMouseEvent",
         ["type": type, "x": place[0], "y": place[1], "button": "left", "clickCount": 1])
     }
   }
 
-  /// Moves the pointer over something: `x` and `y` are from 0 to 1.
+  private func scroll(to selector: String) async throws {
+    try await evaluate("document.querySelector('\(selector)').scrollIntoView({ block: 'center' })")
+  }
+
+  /// Clicks as a person does: with the mouse.
+  func point(at selector: String) async throws {
+    try await mouse(["mouseMoved", "mousePressed", "mouseReleased"], at: place(of: selector))
+  }
+
   func hover(over selector: String, x: Double, y: Double) async throws {
-    let place = try await evaluate(
-      """
-      (node => {
-        node.scrollIntoView({ block: "center" });
-        const { left, top, width, height } = node.getBoundingClientRect();
-        return [left + \(x) * width, top + \(y) * height];
-      })(document.querySelector('\(selector)'))
-      """
-    ).split(separator: ",").compactMap { Double($0) }
-    try await command("Input.dispatchMouseEvent", ["type": "mouseMoved", "x": place[0], "y": place[1]])
+    try await scroll(to: selector)
+    try await mouse(["mouseMoved"], at: place(of: selector, x: x, y: y))
   }
 
   /// Points at something that opens a request or a trace.
   ///
   /// - Parameter scrolls: Whether it may be out of view.
   func openDrawer(at selector: String, scrolls: Bool = false) async throws {
-    if scrolls {
-      try await evaluate("document.querySelector('\(selector)').scrollIntoView({ block: 'center' })")
-    }
+    if scrolls { try await scroll(to: selector) }
     try await point(at: selector)
     try await wait("!$('drawer').hidden")
   }

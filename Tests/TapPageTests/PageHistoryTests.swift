@@ -105,7 +105,8 @@ import TestSupport
       try await browser.point(at: "#pause")
       try await browser.wait("$('made-by-bucket').innerText.includes('up to 2\\u00a0s\\t11')")
       try await expectEqual(rows().prefix(3), ["0.5|0 %|0 %", "0|0 %|0 %", "1|0 %|0 %"])
-      expectEqual(asked.withLock { $0.prefix(2) }, ["since=0", "since=1000"])
+      let all = asked.withLock(\.self)
+      #expect(all.first == "since=0" && all.contains("since=1000"), "\(all)")
     }
   }
 
