@@ -124,8 +124,8 @@ final class Browser: Sendable {
     try await evaluate("document.querySelector('\(selector)').click()")
   }
 
-  /// Where a point of the first element is that a selector of CSS finds: `x` and `y` are from 0 to 1. It has to
-  /// be in view and not covered.
+  /// Where a point of the first element is that a selector of CSS finds: `x` and `y` are from 0 to 1. It has
+  /// to be in view and not covered.
   private func place(of selector: String, x: Double = 0.5, y: Double = 0.5) async throws -> [Double] {
     let place = try await evaluate(
       """
