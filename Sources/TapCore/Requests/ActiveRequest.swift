@@ -85,7 +85,7 @@ public final class ActiveRequest: Sendable {
   ) {
     end(
       .failure(type, statusCode: statusCode), route, requestBodySize, responseBodySize, responseHeaders,
-      message: message)
+      add: { $0.errorMessage = message })
   }
 
   /// Ends the request as cancelled: the caller has left, or the task that makes or serves it was cancelled.
@@ -107,7 +107,8 @@ public final class ActiveRequest: Sendable {
       if error is CancellationError || Task.isCancelled {
         cancel()
       } else {
-        end(.failure(.other, statusCode: nil), exceptionType: String(reflecting: type(of: error)))
+        let name = String(reflecting: type(of: error))
+        end(.failure(.other, statusCode: nil), add: { $0.exceptionType = name })
       }
       throw error
     }
@@ -115,19 +116,18 @@ public final class ActiveRequest: Sendable {
 
   private func end(
     _ end: RequestEnd, _ route: String? = nil, _ requestBodySize: Int? = nil, _ responseBodySize: Int? = nil,
-    _ responseHeaders: (String) -> String? = { _ in nil }, message: String? = nil,
-    exceptionType: String? = nil
+    _ responseHeaders: (String) -> String? = { _ in nil },
+    add: (inout RequestObservation) -> Void = { _ in }
   ) {
     guard let record else { return }
     // The app's code, which runs under no lock.
     let headers = record.recorder.headers.response.values(responseHeaders)
     record.end(end) { observation in
-      if let message { observation.errorMessage = message }
-      observation.exceptionType = exceptionType
       if let route { observation.request.urlTemplate = route }
       observation.requestBodySize = requestBodySize.map(Int64.init)
       observation.responseBodySize = responseBodySize.map(Int64.init)
       if !headers.isEmpty { observation.responseHeaders = headers }
+      add(&observation)
     }
   }
 }

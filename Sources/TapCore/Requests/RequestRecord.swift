@@ -253,34 +253,34 @@ package final class RequestRecord: Sendable {
       }
       state.withLock { $0.delivered = .begin(series, since: start) }
       for consumer in recorder.consumers { consumer.requestStarted(request) }
-    case (.ended, _): deliverEnd(of: contents.observation, delivered, isReported: isReported)
+    case (.ended, _): deliverEnd(of: contents, delivered, isReported: isReported)
     case (.made, _), (.givenUp, _), (.active, .begin): break
     }
   }
 
-  private func deliverEnd(
-    of observation: borrowing RequestObservation, _ delivered: Delivered, isReported: Bool
-  ) {
-    recorder.metrics(of: observation.request.direction).withLock { store in
+  private func deliverEnd(of contents: borrowing Contents, _ delivered: Delivered, isReported: Bool) {
+    recorder.metrics(of: contents.observation.request.direction).withLock { store in
       let series: RequestSeries
       switch delivered {
       case .begin(let begun, let since):
         series = begun
         store.active.remove(self, since: since)
       case .unstarted(let since):
-        series = store.begin(observation.request)
+        series = store.begin(contents.observation.request)
         store.active.remove(self, since: since)
-      case .nothing: series = store.begin(observation.request)
+      case .nothing: series = store.begin(contents.observation.request)
       }
-      store.end(observation, series)
+      store.end(contents.observation, series)
     }
     let isBegun = if case .begin = delivered { true } else { false }
-    if !isBegun { for consumer in recorder.consumers { consumer.requestStarted(observation.request) } }
+    if !isBegun {
+      for consumer in recorder.consumers { consumer.requestStarted(contents.observation.request) }
+    }
     for consumer in recorder.consumers {
       if isReported {
-        consumer.unfinishedRequestEnded(observation)
+        consumer.unfinishedRequestEnded(contents.observation)
       } else {
-        consumer.requestEnded(observation)
+        consumer.requestEnded(contents.observation)
       }
     }
   }
