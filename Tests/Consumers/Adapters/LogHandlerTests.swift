@@ -78,12 +78,15 @@ import Testing
     #expect(first.handler.metadata == ["only-on": "first"])
   }
 
+  /// Also that of a task's logger: SLG-0006 of swift-log.
   @Test func `the call's metadata counts more than the provider's, and that more than the logger's`() throws {
     var logger = logger(Logger.MetadataProvider { ["b": "provider", "c": "provider"] })
     for key in ["a", "b", "c"] { logger[metadataKey: key] = "logger" }
-    logger.info("m", metadata: ["c": "call"])
+    withLogger(logger) { _ in
+      withLogger(mergingMetadata: ["task": "1"]) { _ in Logger.current.info("m", metadata: ["c": "call"]) }
+    }
     let line = try line()
-    #expect(["a", "b", "c"].map { line[$0] } == ["logger", "provider", "call"])
+    #expect(["a", "b", "c", "task"].map { line[$0] } == ["logger", "provider", "call", "1"])
   }
 
   @Test func `metadata is flattened, and numbers stay numbers`() throws {

@@ -100,6 +100,18 @@ import Testing
       samples == [#"n_total 1"#, #"n_total{a="1"} 1"#, #"n_total{a="1",b="2"} 2"#, #"n_total{b="2"} 1"#])
   }
 
+  /// SMT-0001 and SMT-0002 of swift-metrics.
+  @Test func `a factory of a task's, or one behind a mapping, has the same series`() {
+    let mapped = factory.withLabelAndDimensionsMapping { ("shop.\($0)", $1 + [("env", "test")]) }
+    for factory in [factory, mapped] as [any MetricsFactory] {
+      withMetricsFactory(factory) {
+        for _ in 0..<2 { Counter(label: "n").increment() }
+        Counter(label: "gone").destroy()
+      }
+    }
+    #expect(samples == ["n_total 2", #"shop_n_total{env="test"} 2"#])
+  }
+
   @Test func `what has the name of another type records nothing, and is counted`() throws {
     Meter(label: "x", factory: factory).set(1)
     let recorder = Recorder(label: "x", factory: factory)

@@ -81,7 +81,7 @@ class Reader:
         (self.home / "session-tap").symlink_to(root)
         # What the first article builds: the commands of others run it.
         (self.home / "built").mkdir()
-        self.running, self._output = [], ""
+        self.running, self.app, self._asked, self._output = [], None, "", ""
 
     def __enter__(self):
         return self
@@ -104,12 +104,15 @@ class Reader:
         before = set(self.home.iterdir())
         self.cwd, count, texts = self.home, 0, _texts(path.read_text())
         for block in markdown.of_text(path, self.root)[0]:
-            written = re.match(r"Write `([^`]+)`", texts[block.number - 1].strip().rpartition("\n\n")[2])
+            before_it = texts[block.number - 1].strip().rpartition("\n\n")[2]
+            written = re.match(r"Write `([^`]+)`", before_it)
             try:
+                if changed := re.match(r"Change the app's URL to `([^`]+)`", before_it):
+                    self._change_url(changed[1])
                 if written:
                     (self.cwd / written[1]).parent.mkdir(parents=True, exist_ok=True)
                     (self.cwd / written[1]).write_text(block.text)
-                elif block.language in ("sh", "prometheus", "promql"):
+                elif block.language in ("sh", "text", "prometheus", "promql"):
                     getattr(self, f"_{block.language}")(block.text)
                 else:
                     continue
@@ -123,13 +126,18 @@ class Reader:
 
     def _sh(self, text):
         if re.search(r"\bswift run$", text, re.MULTILINE):
-            app = self.run(text, self.cwd)
+            if self.app:
+                self.app.stop()
+            app = self.app = self.run(text, self.cwd)
             app.until("address of its metrics", lambda: "session-tap: metrics at http://127.0.0.1:9464/metrics" in app.said())
+        elif text.startswith("python3 -c"):
+            self.run(text, self.cwd)
         elif text.startswith("prometheus "):
             server = self.run(text, self.cwd)
             server.until("ready Prometheus", lambda: get("http://localhost:9090/-/ready"))
         elif re.match(r"curl|tail", text):
             # The app has just started: a reader calls it again until there is a request.
+            self._asked = text
             until("output", lambda: self._ends(text)[0] == 0 and self._output.strip())
             if "jq" in text:
                 line = json.loads(self._output)
@@ -155,6 +163,20 @@ class Reader:
         self.cwd = self.home.__class__((self.home / "folder").read_text().strip())
         self._output = done.stdout
         return done.returncode, done.stderr
+
+    def _change_url(self, url):
+        for file in self.cwd.glob("Sources/*/main.swift"):
+            file.write_text(re.sub(r'(?<=URL\(string: ")[^"]*', lambda _: url, file.read_text()))
+
+    def _text(self, text):
+        """The last command, asked again, prints in the end what the article shows, but for the numbers."""
+        def seen():
+            self._ends(self._asked)
+            return re.sub(r"\d+", "0", self._output) == re.sub(r"\d+", "0", text)
+        try:
+            until("answer as the article's", seen, 60)
+        except Wrong as error:
+            raise Wrong(f"{error}: {self._output}") from None
 
     def _prometheus(self, text):
         """The output of the last command has the series that the article shows, but for what the network decides."""

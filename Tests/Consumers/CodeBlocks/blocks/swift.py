@@ -202,22 +202,31 @@ def _dump(folder):
     return subprocess.run(["swift", "package", "--package-path", folder, "dump-package"], capture_output=True, text=True)
 
 
-def _manifest(block, root):
-    """A whole manifest, or entries for the lists of one; the products that it names are the project's."""
-    text = block.text
-    if not text.startswith("// swift-tools-version"):
-        lines = [re.sub(r"(?<!:)//.*", "", line).strip() for line in text.splitlines()]
-        entries = {kind: "".join(f"{line.rstrip(',')}," for line in lines if line.startswith(kind))
-                   for kind in (".package", ".product")}
-        if any(line and not line.startswith(tuple(entries)) for line in lines):
-            return f"{block}: neither a whole manifest nor entries of .package and .product"
-        text = f"""\
+def manifest(text):
+    """A whole manifest of a block: of one itself, or of entries for the lists of one, each from the beginning of a line on."""
+    if text.startswith("// swift-tools-version"):
+        return text
+    text = re.sub(r"(?<!:)//.*\n", "\n", text)
+    entries = {kind: "" for kind in (".package(", ".product(", ".target(")}
+    for entry in re.split(r"^(?=\S)", text, flags=re.MULTILINE):
+        if kind := next((kind for kind in entries if entry.startswith(kind)), None):
+            entries[kind] += entry.rstrip(", \n") + ",\n"
+        elif entry.strip():
+            return None
+    app = f'.executableTarget(name: "app", dependencies: [{entries[".product("]}]),\n' if entries[".product("] else ""
+    return f"""\
 // swift-tools-version: 6.2
 import PackageDescription
 let package = Package(
-  name: "app", dependencies: [{entries[".package"]}],
-  targets: [.executableTarget(name: "app", dependencies: [{entries[".product"]}])])
+  name: "app", dependencies: [{entries[".package("]}], targets: [{app}{entries[".target("]}])
 """
+
+
+def _manifest(block, root):
+    """The products that a manifest names are the project's."""
+    text = manifest(block.text)
+    if text is None:
+        return f"{block}: neither a whole manifest nor entries of .package, .product and .target"
     with tempfile.TemporaryDirectory(prefix="session-tap-") as folder:
         (Path(folder) / "Package.swift").write_text(text)
         done = _dump(folder)
