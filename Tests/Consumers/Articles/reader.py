@@ -170,13 +170,16 @@ class Reader:
 
     def _text(self, text):
         """The last command, asked again, prints in the end what the article shows, but for the numbers."""
-        def seen():
+        answers = []
+
+        def shown():
             self._ends(self._asked)
-            return re.sub(r"\d+", "0", self._output) == re.sub(r"\d+", "0", text)
+            answers.append(re.sub(r"\d+", "0", self._output))
+            return answers[-1] == re.sub(r"\d+", "0", text)
         try:
-            until("answer as the article's", seen, 60)
+            until("such answer", shown, 50)
         except Wrong as error:
-            raise Wrong(f"{error}: {self._output}") from None
+            raise Wrong(f"{error}, but {list(dict.fromkeys(answers))}") from None
 
     def _prometheus(self, text):
         """The output of the last command has the series that the article shows, but for what the network decides."""
