@@ -6,7 +6,9 @@ extension LineBuffer {
     for line in lines { append(line) }
   }
 
-  mutating func append(_ line: String) { Array(line.utf8).withUnsafeBytes { append($0, severity: .info) } }
+  mutating func append(_ line: String, severity: LogSeverity = .info) {
+    Array(line.utf8).withUnsafeBytes { append($0, severity: severity) }
+  }
 
   var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 

@@ -43,51 +43,25 @@ import TestSupport
     #expect(kept == rows.map(\.isKept))
   }
 
-  @Test func `keeps the lines of a trace all or none, in every log of that rate`() throws {
-    let sinks = [CollectingSink(), CollectingSink()]
-    let configuration = with(RequestLog.Configuration()) { $0.sampling.rate = 0.3 }
-    let logs = try sinks.map { try RequestLog(to: .custom($0), configuration: configuration) }
-    var generator = SeededGenerator(seed: 1)
-    let traces = Extent.of(200, extensive: 1_000)
-    for _ in 0..<traces {
-      let high = String(generator.next() | 1 << 63, radix: 16)
-      let low = String(generator.next() | 1 << 63, radix: 16)
-      let trace = TraceContext(traceparent: "00-\(high)\(low)-b7ad6b7169203331-01")
+  @Test func `keeps the lines of a trace all or none, by its id`() throws {
+    let (sink, log) = try RequestLog.collecting { $0.sampling.rate = 0.3 }
+    let traces = (0..<Extent.of(200, extensive: 1_000)).map { _ in TraceContext.random() }
+    for trace in traces {
       for code in [200, 204, 301, 404] {
         var observation = RequestObservation.bare(.response(statusCode: code))
         observation.request.traceContext = trace
         // What is served, and what is asked for meanwhile.
         observation.request.direction = code == 200 ? .inbound : .outbound
-        for log in logs { log.requestEnded(observation) }
+        log.requestEnded(observation)
       }
     }
-    var kept: [Set<Substring>] = []
-    for (log, sink) in zip(logs, sinks) {
-      #expect(log.shutdown())
-      let ids = sink.lines.compactMap { $0.firstMatch(of: /"trace_id":"([0-9a-f]{32})"/)?.1 }
-      let counts = Dictionary(ids.map { ($0, 1) }, uniquingKeysWith: +)
-      #expect(counts.values.allSatisfy { $0 == 4 })
-      #expect((traces / 5...traces * 2 / 5).contains(counts.count))
-      kept.append(Set(counts.keys))
-    }
-    #expect(kept[0] == kept[1])
-  }
-
-  @Test func `keeps the lines that are about no ended request, whatever the rate`() throws {
-    let (sink, log) = try RequestLog.collecting { $0.sampling = LogSampling(rate: 0) }
-    let waiting = RequestSnapshot(RequestDescription(client: "c", method: "GET"), for: .seconds(60))
-    log.requestWaits(waiting)
-    log.requestIsUnfinished(waiting)
-    log.queueIsHeld(HeldQueue(duration: .seconds(6)), unstarted: 1)
-    log.requestsAreUnfinished(1)
-    log.log(.trace, "fine")
     #expect(log.shutdown())
-    let events = try sink.lines.map { try jsonObject($0)["event"] as? String }
-    #expect(
-      events == [
-        "http.client.request.waiting", "http.client.request.unfinished", "session_tap.queue.held",
-        "session_tap.requests.unfinished", "app",
-      ])
+    let kept = traces.map(\.traceID).filter {
+      decision(LogSampling(rate: 0.3), .response(statusCode: 200), trace: $0)
+    }
+    #expect((traces.count / 6...traces.count / 2).contains(kept.count))
+    let shown = sink.lines.map { $0.firstMatch(of: /"trace_id":"([0-9a-f]{32})"/).map { String($0.1) } }
+    #expect(shown == kept.flatMap { Array(repeating: $0, count: 4) })
   }
 
   @Test func `keeps 100 lines of requests that wait in a minute, and counts the others`() {

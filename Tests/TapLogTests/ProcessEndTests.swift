@@ -76,58 +76,7 @@ import TestSupport
     #expect(try folder.lines("requests.jsonl").count == 1)
   }
 
-  @Test func `is not hidden: a log that takes no lines says so once, and once when it takes them`()
-    async throws
-  {
-    let (folder, path) = try RequestLog.emptyFolder()
-    #expect(mkfifo(path, 0o600) == 0)
-    try ExitValues.give("ProcessEndTests.6", path)
-    let result = await #expect(processExitsWith: .exitCode(7), observing: [\.standardErrorContent]) {
-      let path = try ExitValues.take("ProcessEndTests.6", String.self)
-      let log = try RequestLog(to: .file(path))
-      log.log(.info, "first")
-      try await Poll.until("three write errors") { log.statistics.writeErrors >= 3 }
-      let reader = open(path, O_RDONLY | O_NONBLOCK)
-      guard reader >= 0, log.flush(within: .seconds(60)) else { exit(1) }
-      log.log(.info, "second")
-      exit(log.shutdown() ? 7 : 1)
-    }
-    let said = try #require(result).said.filter { $0.hasPrefix("session-tap: the log ") }
-    #expect(
-      said == [
-        "session-tap: the log \"\(path)\" takes no lines: it has no reader; start one. "
-          + "Lines that are lost are counted",
-        "session-tap: the log \"\(path)\" takes lines again",
-      ])
-    withExtendedLifetime(folder) {}
-  }
-
-  @Test func `is not hidden: old files that cannot be listed are said, and counted`() async throws {
-    let folder = try TemporaryFolder()
-    try ExitValues.give("ProcessEndTests.7", folder.path)
-    let result = await #expect(processExitsWith: .exitCode(7), observing: [\.standardErrorContent]) {
-      let path = try ExitValues.take("ProcessEndTests.7", String.self)
-      let configuration = with(RequestLog.Configuration()) {
-        $0.rotation = LogRotation(maximumSize: 1, keep: 1)
-      }
-      umask(0)
-      let log = try RequestLog(to: .file(path + "/requests.jsonl"), configuration: configuration)
-      // To write and to search is allowed, to list is not. Root may do anything.
-      guard chmod(path, 0o333) == 0, seteuid(65_534) == 0 else { exit(1) }
-      for index in 0..<4 { log.write("\(index)") }
-      guard log.statistics.writeErrors == 3 else { exit(2) }
-      guard seteuid(getuid()) == 0, chmod(path, 0o755) == 0 else { exit(1) }
-      log.write("last")
-      exit(log.shutdown() && log.statistics.writeErrors == 3 ? 7 : 3)
-    }
-    let said = try #require(result).said
-    #expect(said.count == 2)
-    #expect(said.first?.contains("the old files of the log \"\(folder.path)/requests.jsonl\"") == true)
-    #expect(said.first?.contains("Permission denied") == true)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 2)
-  }
-
-  @Test func `by SIGPIPE or SIGXFSZ does not come from the log`() async throws {
+  @Test func `by SIGXFSZ does not come from the log`() async throws {
     let folder = try TemporaryFolder()
     try ExitValues.give("ProcessEndTests.5", folder("requests.jsonl"))
     await #expect(processExitsWith: .exitCode(7)) {

@@ -187,24 +187,4 @@ import TestSupport
     let sampling = LogSampling()
     #expect(sampling.rate == 1 && sampling.slow == nil)
   }
-
-  @Test func `counts the lines that a sink refuses, and goes on after it`() throws {
-    let sink = CollectingSink()
-    sink.fail(true)
-    let log = try RequestLog(to: [.custom(sink), .custom(sink)])
-    log.requestEnded(.bare())
-    #expect(log.flush())
-    // Of both places, as all that follows.
-    #expect(log.statistics.droppedLines(.writeError) == 2)
-    #expect(log.statistics.writeErrors == 2)
-    sink.fail(false)
-    sink.makeDurable(false)
-    log.requestEnded(.bare())
-    #expect(log.flush())
-    #expect(log.statistics.writeErrors == 4)
-    sink.makeDurable(true)
-    #expect(log.shutdown())
-    #expect(log.statistics.lines == 4)
-    #expect(sink.lines.last?.hasSuffix(#""dropped.total":1,"dropped.write_error":1}"#) == true)
-  }
 }

@@ -22,55 +22,39 @@ struct ActiveRequestTableTests {
     requests.map { ObjectIdentifier($0.record) }
   }
 
-  @Test func `a wait is reported at the limit and at each doubling of it`() {
+  @Test func `a wait is looked at shortly before its limit and each doubling of it, and reported then`() {
     let record = makeRecord()
     var table = ActiveRequestTable(limit: RequestConfiguration().waitingLimit)
     table.begin(record, at: at(3), in: series)
-    #expect(table.takeReports(at: at(2)).next == at(32.9))
-    // It is looked at first, so that the report says what is so then.
-    let first = table.takeReports(at: at(32.9))
-    #expect(ids(first.soon) == [ObjectIdentifier(record)] && first.due.isEmpty && first.next == at(33))
-    let reports = (33...300).map { ($0, table.takeReports(at: at(Double($0)))) }
-    #expect(reports.filter { !$0.1.due.isEmpty }.map(\.0) == [33, 63, 123, 243])
-    #expect(reports.allSatisfy { $0.1.soon.isEmpty } && reports.last?.1.next == at(482.9))
     // Doublings that nobody looked at are one report.
-    let late = table.takeReports(at: at(3 + 960))
-    #expect(ids(late.due) == [ObjectIdentifier(record)] && late.next == at(3 + 1_919.9))
+    let rows: [(now: Double, looks: Int, reports: Int, next: Double)] = [
+      (2, 0, 0, 32.9), (32.9, 1, 0, 33), (33, 0, 1, 62.9), (963, 0, 1, 1_922.9),
+    ]
+    let found = rows.map { table.takeReports(at: at($0.now)) }
+    #expect(found.map(\.next) == rows.map { at($0.next) })
+    #expect(found.map { [$0.soon.count, $0.due.count] } == rows.map { [$0.looks, $0.reports] })
     table.remove(record, since: at(3))
     #expect(table.takeReports(at: at(10_000)).next == .never && table.isEmpty)
   }
 
-  @Test(
-    arguments: [
-      (nil, .never, 0), (.nanoseconds(Int64.max), .never, 0), (.seconds(30), 30.9, 0),
-      (.milliseconds(100), 1.05, 1),
-      (.milliseconds(2), 1.001, 1), (.microseconds(1), 1.0005, 1), (.zero, 1.0005, 1),
-      (.seconds(-1), 1.0005, 1),
-    ] as [(Duration?, Look, Int)])
-  func `of a short wait, of 1 ms at least, the second half is left for the look before its report`(
-    limit: Duration?, look: Look, reports: Int
-  ) {
+  @Test func `of a short wait, of 1 ms at least, the second half is left for the look before its report`() {
+    // The limit, when to look at a request that begins at 1, and how many reports of it there are at 2.
+    let rows: [(limit: Duration?, look: Double?, reports: Int)] = [
+      (nil, nil, 0), (.nanoseconds(Int64.max), nil, 0), (.seconds(30), 30.9, 0),
+      (.milliseconds(100), 1.05, 1), (.milliseconds(2), 1.001, 1), (.microseconds(1), 1.0005, 1),
+      (.zero, 1.0005, 1), (.seconds(-1), 1.0005, 1),
+    ]
     let record = makeRecord()
-    var table = ActiveRequestTable(limit: limit)
-    table.begin(record, at: at(1), in: series)
-    #expect(table.takeReports(at: at(1)).next == look.instant)
-    #expect((0..<2).map { _ in table.takeReports(at: at(2)).due.count } == [reports, 0])
-    #expect(table.takeReports(at: at(2)).next > at(2) && table.waiting(at: at(3)).requests.count == reports)
-  }
-
-  /// An instant in seconds.
-  enum Look: ExpressibleByFloatLiteral {
-    case never, at(Double)
-
-    init(floatLiteral value: Double) { self = .at(value) }
-
-    var instant: Instant {
-      if case .at(let seconds) = self {
-        Instant(nanoseconds: Int64((seconds * 1e9).rounded()))
-      } else {
-        .never
-      }
+    let found = rows.map { row in
+      var table = ActiveRequestTable(limit: row.limit)
+      table.begin(record, at: at(1), in: series)
+      let look = table.takeReports(at: at(1)).next
+      let reports = (0..<2).map { _ in table.takeReports(at: at(2)) }
+      let waiting = table.waiting(at: at(3)).requests
+      return (look, counts: reports.map(\.due.count) + [waiting.count], isLater: reports[1].next > at(2))
     }
+    #expect(found.map(\.0) == rows.map { $0.look.map(at) ?? .never })
+    #expect(found.map(\.counts) == rows.map { [$0.reports, 0, $0.reports] } && found.allSatisfy(\.isLater))
   }
 
   /// In a process of its own, whose memory no other test changes.
@@ -120,27 +104,6 @@ struct ActiveRequestTableTests {
     #expect(table.isEmpty)
   }
 
-  @Test
-  func `unstarted requests are not reported, and wait once the oldest has for five seconds`() {
-    let records = (0..<3).map { _ in makeRecord() }
-    var table = ActiveRequestTable(limit: .seconds(30))
-    for (second, record) in zip([0.0, 1, 2], records) { table.add(record, at: at(second)) }
-    func waiting(_ table: ActiveRequestTable, at seconds: Double) -> [Int] {
-      let waiting = table.waiting(at: at(seconds))
-      return [waiting.requests.count, waiting.unstartedCount]
-    }
-    #expect(table.takeReports(at: at(1_000)).due.isEmpty)
-    #expect([4.999, 5, 29].map { waiting(table, at: $0) } == [[0, 0], [3, 3], [3, 3]])
-    var strict = ActiveRequestTable(limit: .seconds(2))
-    strict.add(records[0], at: at(0))
-    strict.begin(records[1], at: at(1), in: series)
-    #expect([1, 4, 5].map { waiting(strict, at: $0) } == [[0, 0], [1, 0], [2, 1]])
-    table.remove(records[0], since: at(0))
-    table.begin(records[0], at: at(25), in: series)
-    #expect(table.unstarted.map(\.start) == [at(1), at(2)] && waiting(table, at: 50) == [2, 2])
-    #expect([0, 1, 24, 25].map { table.list(since: at($0)).map(\.start).count } == [0, 1, 2, 3])
-  }
-
   @Test(arguments: 0..<Extent.of(4, extensive: 16))
   func `the table agrees with a model`(seed: Int) {
     var generator = SeededGenerator(seed: seed)
@@ -177,6 +140,8 @@ struct ActiveRequestTableTests {
         default: if let index = model.indices.randomElement(using: &generator) { _ = leave(index) }
         }
       }
+      // Shortly before they are reported they are looked at.
+      let soon = table.takeReports(at: at(Double(second) - 0.1)).soon
       let now = at(Double(second))
       func starts(_ isChosen: (Int, Bool, Bool) -> Bool) -> [Instant] {
         model.filter { isChosen(second - $0.start, $0.hasBegun, $0.isExempt) }
@@ -187,13 +152,17 @@ struct ActiveRequestTableTests {
         hasBegun && !isExempt && age > 0 && age % 7 == 0 && (age / 7).nonzeroBitCount == 1
       }
       let unstarted = starts { _, hasBegun, _ in !hasBegun }
+      let earlier = starts { age, _, _ in age >= 3 }
       let isHeld = unstarted.first.map { $0.advanced(by: .seconds(5)) <= now } ?? false
       let waiting = starts { age, hasBegun, isExempt in hasBegun ? !isExempt && age >= 7 : isHeld }
+      let (all, found) = (table.list(since: now), table.waiting(at: now))
+      let lists = [
+        soon, reports.due, all, table.list(since: at(Double(second - 3))), table.unstarted, found.requests,
+      ]
       #expect(
-        [reports.due, table.list(since: now), table.unstarted, table.waiting(at: now).requests]
-          .map { $0.map(\.start) } == [due, starts { _, _, _ in true }, unstarted, waiting])
-      #expect(Set(ids(table.list(since: now))) == Set(model.map { ObjectIdentifier($0.record) }))
-      #expect(reports.next > now)
+        lists.map { $0.map(\.start) } == [due, due, starts { _, _, _ in true }, earlier, unstarted, waiting])
+      #expect(found.unstartedCount == (isHeld ? unstarted.count : 0) && reports.next > now)
+      #expect(Set(ids(all)) == Set(model.map { ObjectIdentifier($0.record) }))
     }
     while !model.isEmpty { _ = leave(0) }
     #expect(table.isEmpty)

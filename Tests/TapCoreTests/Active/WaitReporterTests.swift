@@ -6,6 +6,8 @@ import TestSupport
 struct WaitReporterTests {
   private let recorder: RequestRecorder
   private let metrics: [RequestMetrics]
+  /// The tables keep no request alive.
+  private let kept = Watched<[RequestRecord]>([])
   /// So late that it does not matter how long a test takes.
   private let now = Instant.now.advanced(by: .seconds(3_600))
 
@@ -67,8 +69,13 @@ struct WaitReporterTests {
   }
 
   private func makeRecord(_ source: Source = Source(), template: String? = nil) -> RequestRecord {
-    let description = RequestDescription(method: "GET", url: "http://a/", urlTemplate: template)
-    return RequestRecord(description, recorder: recorder, progress: source)
+    makeRecord(RequestDescription(method: "GET", url: "http://a/", urlTemplate: template), source)
+  }
+
+  private func makeRecord(_ description: RequestDescription, _ source: Source) -> RequestRecord {
+    let record = RequestRecord(description, recorder: recorder, progress: source)
+    kept.change { $0.append(record) }
+    return record
   }
 
   private func begin(_ record: RequestRecord, at start: Instant, in metrics: RequestMetrics) {
@@ -77,6 +84,7 @@ struct WaitReporterTests {
   }
 
   /// Begins a request for each of these ages, in seconds.
+  @discardableResult
   private func begin(ages: [Int], in metrics: RequestMetrics) -> [RequestRecord] {
     ages.map { age in
       let record = makeRecord()
@@ -94,10 +102,10 @@ struct WaitReporterTests {
     }
     let (outbound, inbound) = (try metrics(.outbound, limit: 10), try metrics(.inbound, limit: 20))
     let reporter = WaitReporter([outbound, inbound], [])
-    let records = begin(ages: [9, 10, 30], in: outbound) + begin(ages: [19, 20], in: inbound)
-    let (exempt, unstarted) = (makeRecord(template: "/stream"), makeRecord())
-    begin(exempt, at: before(50), in: outbound)
-    outbound.withLock { $0.active.add(unstarted, at: before(5)) }
+    begin(ages: [9, 10, 30], in: outbound)
+    begin(ages: [19, 20], in: inbound)
+    begin(makeRecord(template: "/stream"), at: before(50), in: outbound)
+    outbound.withLock { $0.active.add(makeRecord(), at: before(5)) }
     // What is asked then is not answered.
     reporter.watch(QueueProbe { _ in })
     #expect(reporter.held(at: before(5)) == HeldQueue(duration: .zero))
@@ -114,7 +122,6 @@ struct WaitReporterTests {
     }
     let earlier = reporter.waiting(atMost: 9, at: Instant(nanoseconds: now.nanoseconds - 1))
     #expect((earlier.count, earlier.unstartedCount, earlier.held == nil) == (1, 0, true))
-    withExtendedLifetime((records, exempt, unstarted)) {}
   }
 
   @Test func `a wait that is reported has the queue asked, and each is due in time`() throws {
@@ -122,22 +129,19 @@ struct WaitReporterTests {
     let reporter = WaitReporter(metrics, [observer])
     let questions = Atomic(0)
     reporter.watch(QueueProbe { _ in questions.add(1, ordering: .relaxed) })
-    let records = begin(ages: [0], in: metrics[0])
-    let look = now.advanced(by: .milliseconds(29_900))
-    #expect(reporter.reportWaits(isUsed: false, at: now) == look)
-    #expect(questions.load(ordering: .relaxed) == 0)
-    let report = now.advanced(by: .seconds(30))
-    #expect(reporter.reportWaits(isUsed: false, at: report) == report.advanced(by: .seconds(5)))
+    begin(ages: [0], in: metrics[0])
+    let (look, report) = (now.advanced(by: .milliseconds(29_900)), now.advanced(by: .seconds(30)))
+    let found = [now, report].map { time in
+      (next: reporter.reportWaits(isUsed: false, at: time), count: questions.load(ordering: .relaxed))
+    }
+    #expect(found.map(\.next) == [look, report.advanced(by: .seconds(5))] && found.map(\.count) == [0, 1])
     #expect(observer.waits.map(\.duration) == [.seconds(30)])
-    #expect(questions.load(ordering: .relaxed) == 1)
-    withExtendedLifetime(records) {}
   }
 
   @Test func `each consumer is told of what waits, also behind a request that has just ended`() throws {
     let observers = [RecordingObserver(), RecordingObserver()]
     let reporter = WaitReporter(metrics, observers)
-    let records = begin(ages: [40, 35, 33], in: metrics[0])
-    records[0].end(.cancelled)
+    begin(ages: [40, 35, 33], in: metrics[0])[0].end(.cancelled)
     reporter.watch(QueueProbe { _ in })
     #expect(reporter.held(at: before(7)) == HeldQueue(duration: .zero))
     // The held queue is reported at each doubling.
@@ -147,17 +151,17 @@ struct WaitReporterTests {
       #expect(observer.heldQueues.map(\.unstarted) == [0])
       #expect(observer.heldQueues.map(\.held) == [HeldQueue(duration: .seconds(7))])
     }
-    withExtendedLifetime(records) {}
   }
 
   /// Begins a request that is served, or made within a served one.
+  @discardableResult
   private func begin(
     within served: RequestRecord? = nil, age: Int, _ source: Source, in metrics: RequestMetrics
   ) -> RequestRecord {
     let description = RequestDescription(
       direction: served == nil ? .inbound : .outbound, client: "c", method: "GET", url: "/",
       traceContext: Self.trace.within(served))
-    let record = RequestRecord(description, recorder: recorder, progress: source)
+    let record = makeRecord(description, source)
     begin(record, at: before(age), in: metrics)
     return record
   }
@@ -171,14 +175,13 @@ struct WaitReporterTests {
       let source = Source(known: RequestProgress(wait: isResponding ? .client : .handler))
       // Both of one trace.
       let served = [40, 20].map { begin(age: $0, source, in: metrics[1]) }
-      let records = calls.map { call in
+      for call in calls {
         let known = RequestProgress(wait: .response, lastActivity: call.idle.map { before($0) })
-        return begin(within: served[call.served], age: call.age, Source(known: known), in: metrics[0])
+        begin(within: served[call.served], age: call.age, Source(known: known), in: metrics[0])
       }
       let reporter = WaitReporter(metrics, [observer])
       _ = reporter.reportWaits(isUsed: false, at: now)
       let waits = reporter.waiting(atMost: 9, at: now).oldest.filter { $0.request.direction == .inbound }
-      defer { withExtendedLifetime((served, records)) {} }
       return [
         observer.waits.filter { $0.request.direction == .inbound }, waits,
       ].map { $0.map { $0.wait?.rawValue ?? "" }.joined() }
@@ -202,18 +205,18 @@ struct WaitReporterTests {
       Source(known: RequestProgress(wait: .handler)), Source(), Source()
     )
     let served = [30, 20].map { begin(age: $0, handler, in: metrics[1]) }
-    let calls = zip(served, [made, other]).map { begin(within: $0, age: 29, $1, in: metrics[0]) }
+    for (served, source) in zip(served, [made, other]) {
+      begin(within: served, age: 29, source, in: metrics[0])
+    }
     let soon = Instant(nanoseconds: now.nanoseconds - 50_000_000)
     _ = WaitReporter(metrics, []).reportWaits(isUsed: false, at: soon)
     #expect([made.isLookedAt, other.isLookedAt] == [true, false])
-    withExtendedLifetime((served, calls)) {}
   }
 
   @Test func `each consumer is told once of what is unfinished, and then that this is all`() throws {
     let consumers = [Ends(), Ends()]
     let reporter = WaitReporter(metrics, consumers)
-    let records = (0..<1_003).map { _ in makeRecord() }
-    for record in records { begin(record, at: .now, in: metrics[0]) }
+    for _ in 0..<1_003 { begin(makeRecord(), at: .now, in: metrics[0]) }
     for _ in 0..<2 {
       reporter.lookAtOldest()
       reporter.reportUnfinished()
@@ -221,7 +224,6 @@ struct WaitReporterTests {
     let told = Array(repeating: "http://a/ redirect", count: 1_000)
     #expect(consumers.allSatisfy { $0.text == told + ["3 more", "end"] })
     #expect(reporter.unfinishedCount == 1_003)
-    withExtendedLifetime(records) {}
   }
 
   @Test func `what begins while the oldest are looked at is unfinished too`() throws {
@@ -240,16 +242,15 @@ struct WaitReporterTests {
   @Test func `a question gets the oldest of both directions, and how many more are as old`() {
     let reporter = WaitReporter(metrics, [])
     // Which are older by what it takes to ask.
-    let records =
-      begin(ages: [13, 11].map { $0 * 600 }, in: metrics[0])
-      + begin(ages: [10, 12].map { $0 * 600 }, in: metrics[1])
+    for (index, ages) in [[13, 11], [10, 12]].enumerated() {
+      begin(ages: ages.map { $0 * 600 }, in: metrics[index])
+    }
     func ages(_ requests: [RequestSnapshot]) -> [Int] { requests.map { Int($0.duration.seconds / 600) } }
     #expect(ages(reporter.requests().oldest) == [7, 6, 5, 4])
     for (limit, more) in [(0, 3), (1, 2), (3, 0), (.max, 0), (-1, 3)] {
       let (oldest, others) = reporter.requests(olderThan: .seconds(5 * 600), limit: limit)
       #expect(ages(oldest) == Array([7, 6, 5].prefix(3 - more)) && others == more)
     }
-    withExtendedLifetime(records) {}
   }
 
   @Test func `a question waits for the looks at what it shows, and no longer than it may`() {
@@ -258,22 +259,24 @@ struct WaitReporterTests {
     ] as [(Source.Queue, Duration, RequestWait?)] {
       let outbound = metrics[queue == .held ? 1 : 0]
       let reporter = WaitReporter([outbound], [], lookTime: lookTime)
-      let records = [makeRecord(Source(queue)), makeRecord()]
-      for record in records { begin(record, at: before(3_600), in: outbound) }
-      #expect(reporter.requests().oldest.map(\.wait) == [wait, .redirect])
-      let later = [makeRecord(Source(queue)), makeRecord()]
-      for record in later { begin(record, at: before(7_200), in: outbound) }
-      #expect(reporter.waiting(atMost: 2, at: now).oldest.map(\.wait) == [wait, .redirect])
-      withExtendedLifetime((records, later)) {}
+      func begin(at start: Instant) {
+        for source in [Source(queue), Source()] { self.begin(makeRecord(source), at: start, in: outbound) }
+      }
+      begin(at: before(3_600))
+      let asked = reporter.requests().oldest.map(\.wait)
+      begin(at: before(7_200))
+      #expect(
+        [asked, reporter.waiting(atMost: 2, at: now).oldest.map(\.wait)] == [
+          [wait, .redirect], [wait, .redirect],
+        ])
     }
   }
 
   @Test func `of many 100 are looked at for their reports, and the oldest 1,000 for a question`() throws {
     let observer = RecordingObserver()
-    let records = (0..<1_102).map { _ in makeRecord() }
-    for record in records.prefix(101) { begin(record, at: now, in: metrics[0]) }
-    for (number, record) in records.dropFirst(101).enumerated() {
-      begin(record, at: Instant(nanoseconds: before(4_000).nanoseconds - Int64(number)), in: metrics[1])
+    for _ in 0..<101 { begin(makeRecord(), at: now, in: metrics[0]) }
+    for number in Int64(0)..<1_001 {
+      begin(makeRecord(), at: Instant(nanoseconds: before(4_000).nanoseconds - number), in: metrics[1])
     }
     let reporter = WaitReporter([metrics[0]], [observer])
     for time in [29_900, 30_000] {
@@ -281,9 +284,8 @@ struct WaitReporterTests {
     }
     let shown = WaitReporter([metrics[1]], []).requests().oldest
     let looks: [RequestWait?] = Array(repeating: .redirect, count: 1_000)
-    #expect(observer.waits.map(\.wait) == looks.prefix(100) + [nil])
+    expectEqual(observer.waits.map(\.wait), looks.prefix(100) + [nil])
     #expect(shown.map(\.wait) == looks + [nil])
-    withExtendedLifetime(records) {}
   }
 
   @Test func `a request is idle since something last passed, and says in a test's failure how long it waits`()

@@ -5,20 +5,6 @@ import TestSupport
 struct ScrapeHandlerTests {
   private let registry = Registry()
 
-  @Test func `answers in the asked form`() throws {
-    try registry.counter("a_total", help: "").increment()
-    let handler = ScrapeHandler(registry: registry) { $0() }
-    let answers = Watched<[Exposition?]>([])
-    handler.scrape(accept: nil, acceptEncoding: nil) { answer in answers.change { $0.append(answer) } }
-    handler.scrape(accept: "application/openmetrics-text", acceptEncoding: "gzip;q=0") { answer in
-      answers.change { $0.append(answer) }
-    }
-    let all = answers.state.compactMap(\.self)
-    #expect(all.map(\.format) == [.text, .openMetrics] && all.map(\.contentEncoding) == [nil, nil])
-    let texts = ["# TYPE a_total counter\na_total 1\n", "# TYPE a counter\na_total 1\n# EOF\n"]
-    #expect(all.map(\.text) == texts)
-  }
-
   @Test func `scrapes that arrive together share one gathering`() throws {
     let gatherings = Watched(0)
     try registry.counter("a_total", help: "").increment()

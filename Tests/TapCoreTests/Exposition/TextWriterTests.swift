@@ -50,123 +50,83 @@ struct TextWriterTests {
     try registry.counter(legacyName: "sent_total", help: "").increment()
   }
 
-  @Test func `the text format has families by name, and series by label values`() throws {
-    #expect(text.isEmpty)
-    #expect(registry.exposition().contentType == "text/plain; version=0.0.4; charset=utf-8")
-    try registerAll()
-    #expect(
-      text == """
-        # HELP a Back\\\\slash, "quote" and\\nnew line.
-        # TYPE a gauge
-        a{path="C:\\\\dir\\n\\"x\\" é"} -2.5
-        # TYPE age histogram
-        age_bucket{le="1.0"} 0
-        age_bucket{le="+Inf"} 0
-        age_sum 0
-        age_count 0
-        # HELP job_duration_seconds Duration of jobs.
-        # TYPE job_duration_seconds histogram
-        job_duration_seconds_bucket{kind="email",le="0.1"} 1
-        job_duration_seconds_bucket{kind="email",le="1.0"} 4
-        job_duration_seconds_bucket{kind="email",le="+Inf"} 5
-        job_duration_seconds_sum{kind="email"} 10.15
-        job_duration_seconds_count{kind="email"} 5
-        # HELP jobs_total Jobs done.
-        # TYPE jobs_total counter
-        jobs_total{attempt="2",kind="email"} 0.5
-        jobs_total{kind="email",queue="slow"} 1
-        jobs_total{kind="sms"} 2
-        # HELP pool_connections Connections.
-        # TYPE pool_connections gauge
-        pool_connections{state="busy"} 1
-        pool_connections{state="idle"} 3
-        # HELP pool_opened_total Opened.
-        # TYPE pool_opened_total counter
-        pool_opened_total 4
-        # TYPE sent_total counter
-        sent_total 1
-        # HELP session_tap_build_info The version of SessionTap.
-        # TYPE session_tap_build_info gauge
-        session_tap_build_info{version="\(BuildInfo.version)"} 1
-        # HELP session_tap_dropped_values_total Values that no instrument can take: infinite, not a number, or below 0.
-        # TYPE session_tap_dropped_values_total counter
-        session_tap_dropped_values_total{metric="tasks"} 1
-        # HELP session_tap_series_overflow_total Look-ups of label sets that found no room in their metric.
-        # TYPE session_tap_series_overflow_total counter
-        session_tap_series_overflow_total{metric="jobs_total"} 0
-        # HELP tasks Done.
-        # TYPE tasks counter
-        tasks{kind="a"} 2
+  /// The lines of both formats. `t` marks those of the text format alone, `o` those of OpenMetrics alone.
+  private static let lines = #"""
+    t # HELP a Back\\slash, "quote" and\nnew line.
+      # TYPE a gauge
+    o # HELP a Back\\slash, \"quote\" and\nnew line.
+      a{path="C:\\dir\n\"x\" é"} -2.5
+      # TYPE age histogram
+      age_bucket{le="1.0"} 0
+      age_bucket{le="+Inf"} 0
+      age_sum 0
+      age_count 0
+    t # HELP job_duration_seconds Duration of jobs.
+      # TYPE job_duration_seconds histogram
+    o # UNIT job_duration_seconds seconds
+    o # HELP job_duration_seconds Duration of jobs.
+      job_duration_seconds_bucket{kind="email",le="0.1"} 1
+    t job_duration_seconds_bucket{kind="email",le="1.0"} 4
+    o job_duration_seconds_bucket{kind="email",le="1.0"} 4 # {trace_id="4bf92f3577b34da6a3ce929d0e0e4736",span_id="00f067aa0ba902b7"} 0.25 1795229000.005
+      job_duration_seconds_bucket{kind="email",le="+Inf"} 5
+      job_duration_seconds_sum{kind="email"} 10.15
+      job_duration_seconds_count{kind="email"} 5
+    t # HELP jobs_total Jobs done.
+    t # TYPE jobs_total counter
+    o # TYPE jobs counter
+    o # HELP jobs Jobs done.
+      jobs_total{attempt="2",kind="email"} 0.5
+      jobs_total{kind="email",queue="slow"} 1
+      jobs_total{kind="sms"} 2
+    t # HELP pool_connections Connections.
+      # TYPE pool_connections gauge
+    o # HELP pool_connections Connections.
+      pool_connections{state="busy"} 1
+      pool_connections{state="idle"} 3
+    t # HELP pool_opened_total Opened.
+    t # TYPE pool_opened_total counter
+    o # TYPE pool_opened counter
+    o # HELP pool_opened Opened.
+      pool_opened_total 4
+    t # TYPE sent_total counter
+    o # TYPE sent counter
+      sent_total 1
+    t # HELP session_tap_build_info The version of SessionTap.
+    t # TYPE session_tap_build_info gauge
+    o # TYPE session_tap_build info
+    o # HELP session_tap_build The version of SessionTap.
+      session_tap_build_info{version="\#(BuildInfo.version)"} 1
+    t # HELP session_tap_dropped_values_total Values that no instrument can take: infinite, not a number, or below 0.
+    t # TYPE session_tap_dropped_values_total counter
+    o # TYPE session_tap_dropped_values counter
+    o # HELP session_tap_dropped_values Values that no instrument can take: infinite, not a number, or below 0.
+      session_tap_dropped_values_total{metric="tasks"} 1
+    t # HELP session_tap_series_overflow_total Look-ups of label sets that found no room in their metric.
+    t # TYPE session_tap_series_overflow_total counter
+    o # TYPE session_tap_series_overflow counter
+    o # HELP session_tap_series_overflow Look-ups of label sets that found no room in their metric.
+      session_tap_series_overflow_total{metric="jobs_total"} 0
+    t # HELP tasks Done.
+    t # TYPE tasks counter
+    o # TYPE tasks unknown
+    o # HELP tasks Done.
+      tasks{kind="a"} 2
+    o # EOF
+    """#
 
-        """)
-  }
-
-  @Test func `OpenMetrics has types, units and exemplars too`() throws {
+  @Test func `has families by name, and series by label values, and in OpenMetrics units and exemplars`()
+    throws
+  {
+    #expect(text.isEmpty && registry.exposition().format == .text)
     #expect(registry.exposition(accept: "application/openmetrics-text").text == "# EOF\n")
     try registerAll()
-    let exemplar =
-      ##"# {trace_id="4bf92f3577b34da6a3ce929d0e0e4736",span_id="00f067aa0ba902b7"} 0.25 1795229000.005"##
-    #expect(
-      openMetrics == """
-        # TYPE a gauge
-        # HELP a Back\\\\slash, \\"quote\\" and\\nnew line.
-        a{path="C:\\\\dir\\n\\"x\\" é"} -2.5
-        # TYPE age histogram
-        age_bucket{le="1.0"} 0
-        age_bucket{le="+Inf"} 0
-        age_sum 0
-        age_count 0
-        # TYPE job_duration_seconds histogram
-        # UNIT job_duration_seconds seconds
-        # HELP job_duration_seconds Duration of jobs.
-        job_duration_seconds_bucket{kind="email",le="0.1"} 1
-        job_duration_seconds_bucket{kind="email",le="1.0"} 4 \(exemplar)
-        job_duration_seconds_bucket{kind="email",le="+Inf"} 5
-        job_duration_seconds_sum{kind="email"} 10.15
-        job_duration_seconds_count{kind="email"} 5
-        # TYPE jobs counter
-        # HELP jobs Jobs done.
-        jobs_total{attempt="2",kind="email"} 0.5
-        jobs_total{kind="email",queue="slow"} 1
-        jobs_total{kind="sms"} 2
-        # TYPE pool_connections gauge
-        # HELP pool_connections Connections.
-        pool_connections{state="busy"} 1
-        pool_connections{state="idle"} 3
-        # TYPE pool_opened counter
-        # HELP pool_opened Opened.
-        pool_opened_total 4
-        # TYPE sent counter
-        sent_total 1
-        # TYPE session_tap_build info
-        # HELP session_tap_build The version of SessionTap.
-        session_tap_build_info{version="\(BuildInfo.version)"} 1
-        # TYPE session_tap_dropped_values counter
-        # HELP session_tap_dropped_values Values that no instrument can take: infinite, not a number, or below 0.
-        session_tap_dropped_values_total{metric="tasks"} 1
-        # TYPE session_tap_series_overflow counter
-        # HELP session_tap_series_overflow Look-ups of label sets that found no room in their metric.
-        session_tap_series_overflow_total{metric="jobs_total"} 0
-        # TYPE tasks unknown
-        # HELP tasks Done.
-        tasks{kind="a"} 2
-        # EOF
-
-        """)
+    func lines(of mark: Character) -> String {
+      Self.lines.split(separator: "\n").filter { [" ", mark].contains($0.first) }
+        .map { $0.dropFirst(2) + "\n" }.joined()
+    }
+    #expect([text, openMetrics] == [lines(of: "t"), lines(of: "o")])
     let protobuf = try #require(ProtobufExposition(registry.exposition(in: .protobuf).body))
     #expect(protobuf.units == ["job_duration_seconds": "seconds"])
-  }
-
-  @Test func `a counter with a name of another library's keeps it`() throws {
-    try registry.counter(legacyName: "jobs", help: "Done.", labels: ["kind": "a"]).increment(by: 2)
-    // The name, the help, and the type, which is a counter's.
-    let fields = [0x0a, 4] + Array("jobs".utf8) + [0x12, 5] + Array("Done.".utf8) + [0x18, 0]
-    #expect(registry.exposition(in: .protobuf).body.dropFirst().starts(with: fields))
-    #expect(registry.value(of: "jobs") == 2)
-    for name in ["jobs", "jobs_total"] {
-      #expect(throws: RegistryError.self) { try registry.counter(name, help: "Done.") }
-    }
-    #expect(throws: RegistryError.self) { try registry.gauge("jobs", help: "Done.", labels: ["kind": "a"]) }
   }
 
   @Test func `writes the shortest number that reads back the same`() throws {
@@ -229,7 +189,11 @@ struct TextWriterTests {
     #expect(lines.filter { !$0.contains("session_tap_") } == expected + ["# EOF"])
   }
 
-  @Test func `a sum that is no counter is left out`() throws {
+  @Test func `a value or a sum that is no counter is left out`() throws {
+    for (x, value) in [("1", Double.nan), ("2", -1), ("3", 7)] {
+      try registry.counter("a_total", help: "", labels: ["x": x]) { value }
+    }
+    #expect(openMetrics == "# TYPE a counter\na_total{x=\"3\"} 7\n# EOF\n")
     try registry.histogram("h", help: "", buckets: [1]).record(-3)
     try registry.histogram("n", help: "", buckets: [-1, 1]).record(3)
     _ = try registry.histogram("e", help: "", buckets: [0])
@@ -270,13 +234,6 @@ struct TextWriterTests {
         h_count{a="b"} \(count)
 
         """)
-  }
-
-  @Test func `values that are no counters are left out`() throws {
-    try registry.counter("a_total", help: "", labels: ["x": "1"]) { .nan }
-    try registry.counter("a_total", help: "", labels: ["x": "2"]) { -1 }
-    try registry.counter("a_total", help: "", labels: ["x": "3"]) { 7 }
-    #expect(openMetrics == "# TYPE a counter\na_total{x=\"3\"} 7\n# EOF\n")
   }
 
   /// A registry looks at what a collector gives when it is registered. It may have other things at a

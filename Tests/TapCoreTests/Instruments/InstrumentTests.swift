@@ -130,8 +130,8 @@ struct InstrumentTests {
       }
     }
     let total = threads * rounds
-    #expect(
-      [counter.value, gauge.value, histogram.snapshot.sum] == [total, total, total * 2].map(Double.init))
+    let sum = Double(total)
+    expectEqual([counter.value, gauge.value, histogram.snapshot.sum], [sum, sum, 2 * sum])
     let quarters: [UInt64] = (1...4).map { UInt64(total / 4 * $0) }
     #expect(histogram.snapshot.cumulativeCounts == quarters)
   }

@@ -4,9 +4,26 @@ import TestSupport
 
 @Suite(.needs(.prometheus), .enabled(if: Tool.isUsable("prometheus"), "prometheus is not installed"))
 struct PrometheusTests {
-  /// The quantile that Prometheus computes from native buckets is within one bucket's width of the true one.
-  @Test func `ingests native histograms`() async throws {
+  /// A registry with every control character: what the reference parser accepts, Prometheus has to take in
+  /// too.
+  private func makeRegistry() throws -> Registry {
     let registry = Registry()
+    for code in 0..<0xa0 {
+      guard let scalar = UnicodeScalar(code as Int) else { continue }
+      try registry.gauge("g", help: "Help.", labels: ["code": "\(code)", "text": "<\(scalar)>"]).set(1)
+      try registry.gauge("h_\(code)", help: "Help <\(scalar)>").set(1)
+    }
+    return registry
+  }
+
+  private func expectCharacters(in server: PrometheusServer) async throws {
+    let counts = [try await server.query("count(g)"), try await server.query(#"count({__name__=~"h_.*"})"#)]
+    #expect(counts == [160, 160])
+  }
+
+  /// The quantile that Prometheus computes from native buckets is within one bucket's width of the true one.
+  @Test func `ingests native histograms, and every control character`() async throws {
+    let registry = try makeRegistry()
     let histogram = try registry.histogram(
       "job_duration_seconds", help: "Duration.", labels: ["kind": "a\n\"b\\"])
     _ = try registry.histogram("empty_seconds", help: "Nothing.")
@@ -17,8 +34,8 @@ struct PrometheusTests {
     let server = try await PrometheusServer.start(
       scraping: registry, features: ["native-histograms", "exemplar-storage"])
     #expect(try await server.query("histogram_count(job_duration_seconds)") == 5_000)
-    #expect(server.format == .protobuf)
-    #expect(server.isCompressed == (Gzip.system != nil))
+    #expect(server.format == .protobuf && server.isCompressed == (Gzip.system != nil))
+    try await expectCharacters(in: server)
     let sum = try await server.query("histogram_sum(job_duration_seconds)")
     #expect(abs(sum - histogram.snapshot.sum) < 1e-6)
     // An empty native histogram is one too, and not a classic one.
@@ -37,8 +54,8 @@ struct PrometheusTests {
     _ = try await server.query("histogram_count(job_duration_seconds)") { $0 == 10_000 }
   }
 
-  @Test func `ingests OpenMetrics`() async throws {
-    let registry = Registry()
+  @Test func `ingests OpenMetrics, and every control character`() async throws {
+    let registry = try makeRegistry()
     try registry.counter("jobs_total", help: "Jobs.", labels: ["kind": "email"]).increment(by: 3)
     let histogram = try registry.histogram(
       "job_duration_seconds", help: "Duration.", buckets: [0.5, 1, 1_000_000])
@@ -46,22 +63,9 @@ struct PrometheusTests {
     let server = try await PrometheusServer.start(scraping: registry, features: [])
     #expect(try await server.query(#"jobs_total{kind="email"}"#) == 3)
     #expect(server.format == .openMetrics)
+    try await expectCharacters(in: server)
     #expect(try await server.query("job_duration_seconds_count") == 1)
     let bounds = try await server.series("job_duration_seconds_bucket").compactMap { $0["le"] }
     #expect(Set(bounds) == ["0.5", "1.0", "1e+06", "+Inf"])
-  }
-
-  /// What the reference parser accepts, Prometheus has to take in too.
-  @Test(arguments: [[], ["native-histograms"]])
-  func `ingests every control character`(features: [String]) async throws {
-    let registry = Registry()
-    for code in 0..<0xa0 {
-      guard let scalar = UnicodeScalar(code as Int) else { continue }
-      try registry.gauge("g", help: "Help.", labels: ["code": "\(code)", "text": "<\(scalar)>"]).set(1)
-      try registry.gauge("h_\(code)", help: "Help <\(scalar)>").set(1)
-    }
-    let server = try await PrometheusServer.start(scraping: registry, features: features)
-    #expect(try await server.query("count(g)") == 160)
-    #expect(try await server.query(#"count({__name__=~"h_.*"})"#) == 160)
   }
 }

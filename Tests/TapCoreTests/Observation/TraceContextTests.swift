@@ -2,8 +2,8 @@ import TestSupport
 
 @Suite struct TraceContextTests {
   /// The flags are those that a trace passes on: `sampled` and `random`.
-  @Test(
-    arguments: [
+  @Test func `is what a valid header says, and guessed from nothing else`() {
+    let rows: [(header: String, flags: String?)] = [
       ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "01"),
       ("00-00000000000000000000000000000001-0000000000000001-00", "00"),
       ("00-ffffffffffffffffffffffffffffffff-ffffffffffffffff-ff", "03"),
@@ -20,15 +20,16 @@ import TestSupport
       ("01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01x", nil),
       ("00_0af7651916cd43dd8448eb211c80319c_b7ad6b7169203331_01", nil),
       (" 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", nil),
-    ] as [(String, String?)])
-  func `is what a valid header says, and guessed from nothing else`(header: String, flags: String?) {
-    let trace = TraceContext(traceparent: header)
-    let ids = header.split(separator: "-").dropFirst().prefix(2)
-    let expected = flags.map { "00-\(ids.joined(separator: "-"))-\($0)" }
-    #expect(trace?.traceparent == expected && trace?.isSampled == flags.map { ["01", "03"].contains($0) })
-    #expect(trace.map { [$0.traceID, $0.spanID] } == flags.map { _ in ids.map(String.init) })
-    let child = trace?.child().traceparent
-    #expect(child?.prefix(36) == expected?.prefix(36) && child?.suffix(2) == expected?.suffix(2))
+    ]
+    for (header, flags) in rows {
+      let trace = TraceContext(traceparent: header)
+      let ids = header.split(separator: "-").dropFirst().prefix(2).map(String.init)
+      let expected = flags.map { "00-\(ids.joined(separator: "-"))-\($0)" }
+      let parts = trace.map { [$0.traceparent, "\($0.isSampled)", $0.traceID, $0.spanID] }
+      #expect(parts == expected.map { [$0, "\("01 03".contains($0.suffix(2)))"] + ids }, "\(header)")
+      let child = trace?.child().traceparent
+      #expect([child?.prefix(36), child?.suffix(2)] == [expected?.prefix(36), expected?.suffix(2)])
+    }
   }
 
   /// A value that could begin another header is none.

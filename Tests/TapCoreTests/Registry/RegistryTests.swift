@@ -66,6 +66,13 @@ struct RegistryTests {
     _ = try registry.gauge("b_jobs", help: "B.")
     expect(.conflictingDescription) { try registry.gauge("b_jobs", help: "B.", unit: "jobs") }
 
+    // One with a name of another library's takes what others make of it.
+    _ = try registry.counter(legacyName: "tasks", help: "Done.")
+    for name in ["tasks", "tasks_total"] {
+      #expect(throws: RegistryError.self) { try registry.counter(name, help: "Done.") }
+    }
+    expect(.conflictingType) { try registry.gauge("tasks", help: "Done.") }
+
     // Of a collector with several, that of the name counts.
     try registry.register(Families([family("opened_total", .counter, []), family("idle", .gauge, [])]))
     expect(.conflictingLabels) { try registry.gauge("idle", help: "") }
@@ -246,9 +253,11 @@ struct RegistryTests {
     for value in [0.5, 2.5] { histogram.record(value) }
     try registry.gauge("queue", help: "").set(-3)
     try registry.gauge("queue_count", help: "").set(9)
+    try registry.counter(legacyName: "tasks", help: "").increment(by: 2)
     let values: [(String, Double?)] = [
       ("wait_seconds_count", 2), ("wait_seconds_sum", 3), ("wait_seconds", nil), ("queue", -3),
       ("queue_count", 9), ("jobs", nil), ("jobs_total_of_all", nil), ("none", nil),
+      ("tasks", 2),
     ]
     #expect(values.map { registry.value(of: $0.0) } == values.map(\.1))
   }

@@ -10,18 +10,68 @@ struct SeriesTableTests {
     registry.samples(seconds, after: start).filter { !$0.hasPrefix("session_tap") }
   }
 
-  @Test func `removed series are gone`() throws {
-    let family = try registry.counter("a_total", help: "", by: JobLabels.self)
-    let kept = family[JobLabels(kind: "x")]
-    kept.increment()
-    family[JobLabels(kind: "y")].increment()
-    #expect(family.remove(JobLabels(kind: "x")))
-    #expect(!family.remove(JobLabels(kind: "x")))
-    kept.increment()
-    #expect(names(after: 0) == [#"a_total{kind="y"} 1"#])
-    family[JobLabels(kind: "x")].increment()
-    #expect(names(after: 0) == [#"a_total{kind="x"} 1"#, #"a_total{kind="y"} 1"#])
-    #expect(family[JobLabels(kind: "x")] !== kept)
+  /// A family of counters, and what is held of them.
+  private struct Life {
+    private let registry = Registry()
+    private let start = Instant.now
+    private let family: Family<JobLabels, Registry.Counter>
+    private var held: [String: Registry.Counter] = [:]
+
+    init(limit: Int, idleExpiry: Duration?) throws {
+      let configuration = SeriesConfiguration(limit: limit, idleExpiry: idleExpiry)
+      family = try registry.counter("a_total", help: "", by: JobLabels.self, configuration: configuration)
+    }
+
+    /// `a` counts in the series of that kind, `+a` takes its counter and `~a` lets that go; `a*` counts by it.
+    /// `-a` removes the series, and tells whether there was one. `9s` is a scrape at that time: `[a2 b1 …3]`
+    /// is what the series have, `…` the overflow. `!` tells how many look-ups found no room.
+    mutating func step(_ step: Substring) -> String? {
+      let kind = String(step.filter { !"+~*-".contains($0) })
+      switch (step.first, step.last) {
+      case ("!", _):
+        let count = registry.value(of: "session_tap_series_overflow_total", labels: ["metric": "a_total"])
+        return count.map { "\(Int($0))" }
+      case ("+", _): held[kind] = family[JobLabels(kind: kind)]
+      case ("~", _): held[kind] = nil
+      case (_, "*"): held[kind]?.increment()
+      case ("-", "…"):
+        return registry.removeSeries(of: "a_total", labels: ["otel_metric_overflow": "true"]) ? "yes" : "no"
+      case ("-", _): return family.remove(JobLabels(kind: kind)) ? "yes" : "no"
+      case (_, "s"):
+        let text = registry.samples(Int(step.dropLast()) ?? 0, after: start).joined(separator: "\n")
+        let series = text.matches(of: /a_total{\w+="(\w+)"} (\d+)/).map {
+          "\($0.1 == "true" ? "…" : $0.1)\($0.2)"
+        }
+        return "[\(series.joined(separator: " "))]"
+      default: family[JobLabels(kind: kind)].increment()
+      }
+      return nil
+    }
+  }
+
+  @Test func `a series lives until it is removed, or idle and not held; what finds no room shares one`()
+    throws
+  {
+    let rows: [(limit: Int, expiry: Int?, steps: String, told: String)] = [
+      // What is removed is gone, also for who holds it, and its room is free again.
+      (9, nil, "+x x* y -x -x x* 0s x 0s x* 0s", "yes no [y1] [x1 y1] [x1 y1]"),
+      (1, nil, "a b 0s -a b 0s -… -… 0s c 0s !", "[a1 …1] yes [b1 …1] yes no [b1] [b1 …1] 2"),
+      (9, 10, "+x x* 0s 10s -x x* 11s 15s 21s 30s", "[x1] [x1] yes [] [] [] []"),
+      // What has no room.
+      (2, nil, "a b c d a c 0s !", "[a2 b1 …3] 3"), (0, nil, "a b a 0s", "[…3]"),
+      (-1, nil, "a b a 0s", "[…3]"),
+      (1, 10, "+a a* 0s 10s b c a* 11s a* 12s a* 13s !", "[a1] [a1] [a2 …2] [a3 …2] [a4 …2] 2"),
+      // What is idle. The last record before the release is shown, and later it begins anew.
+      (9, 60, "+k k* i b 0s b 59s 60s 999s i 1000s", "[b1 i1 k1] [b2 i1 k1] [b2 k1] [k1] [i1 k1]"),
+      (9, 60, "+k k* 0s 1000s k* ~k 1001s 1060s 1061s k 1062s", "[k1] [k1] [k2] [k2] [] [k1]"),
+      // Without any time to stay it is shown once.
+      (9, 0, "a 0s 1s a 2s 3s", "[a1] [] [a1] []"), (9, -10, "a 0s 1s a 2s 3s", "[a1] [] [a1] []"),
+    ]
+    let told = try rows.map { row in
+      var life = try Life(limit: row.limit, idleExpiry: row.expiry.map { .seconds($0) })
+      return row.steps.split(separator: " ").compactMap { life.step($0) }.joined(separator: " ")
+    }
+    #expect(told == rows.map(\.told))
   }
 
   @Test func `series with run time labels are removed by name`() throws {
@@ -33,39 +83,6 @@ struct SeriesTableTests {
     #expect(!registry.removeSeries(of: "none", labels: .none))
     // Nothing expires by itself.
     for second in [0, 1_000_000_000] { #expect(names(after: second) == ["c 3", #"g{a="2"} 2"#]) }
-  }
-
-  @Test func `room is free again after a removal`() throws {
-    let family = try registry.gauge("g", help: "", by: JobLabels.self, configuration: .init(limit: 1))
-    family[JobLabels(kind: "a")].set(1)
-    family[JobLabels(kind: "b")].set(2)
-    #expect(names(after: 0) == [#"g{kind="a"} 1"#, #"g{otel_metric_overflow="true"} 2"#])
-    family.remove(JobLabels(kind: "a"))
-    family[JobLabels(kind: "b")].set(3)
-    #expect(names(after: 0) == [#"g{kind="b"} 3"#, #"g{otel_metric_overflow="true"} 2"#])
-    for isThere in [true, false] {
-      #expect(registry.removeSeries(of: "g", labels: ["otel_metric_overflow": "true"]) == isThere)
-    }
-    #expect(names(after: 0) == [#"g{kind="b"} 3"#])
-    // What finds no room now has a new one.
-    family[JobLabels(kind: "c")].increment()
-    #expect(names(after: 0) == [#"g{kind="b"} 3"#, #"g{otel_metric_overflow="true"} 1"#])
-    // Those that found none stay counted.
-    #expect(registry.value(of: "session_tap_series_overflow_total", labels: ["metric": "g"]) == 2)
-  }
-
-  @Test func `a full family puts the rest into one series, and counts it`() throws {
-    for (limit, own) in [(2, [#"a_total{kind="a"} 2"#, #"a_total{kind="b"} 1"#]), (0, []), (-1, [])] {
-      let registry = Registry()
-      let jobs = try registry.counter(
-        "a_total", help: "", by: JobLabels.self, configuration: .init(limit: limit))
-      for kind in ["a", "b", "c", "d", "a", "c"] { jobs[JobLabels(kind: kind)].increment() }
-      #expect(jobs[JobLabels(kind: "e")] === jobs[JobLabels(kind: "f")])
-      let overflow = #"a_total{otel_metric_overflow="true"} \#(own.isEmpty ? 6 : 3)"#
-      #expect(registry.lines.filter { $0.hasPrefix("a_total") } == own + [overflow])
-      let count = registry.value(of: "session_tap_series_overflow_total", labels: ["metric": "a_total"])
-      #expect(own.isEmpty || count == 5)
-    }
   }
 
   @Test func `what comes takes the memory of what has gone`() {
@@ -103,53 +120,6 @@ struct SeriesTableTests {
     #expect(isKept == [true, true, false, false])
   }
 
-  @Test func `what was removed does not come back by a record, nor by its expiry`() throws {
-    let family = try registry.counter(
-      "a_total", help: "", by: JobLabels.self, configuration: .init(idleExpiry: .seconds(10)))
-    let kept = family[JobLabels(kind: "x")]
-    kept.increment()
-    #expect(names(after: 0).count == 1)
-    #expect(names(after: 10).count == 1)
-    family.remove(JobLabels(kind: "x"))
-    kept.increment()
-    for second in 11...30 { #expect(names(after: second) == []) }
-  }
-
-  @Test func `a series expires when it is idle and nothing holds its instrument`() throws {
-    let family = try registry.counter(
-      "a_total", help: "", by: JobLabels.self, configuration: .init(idleExpiry: .seconds(60)))
-    var kept: Registry.Counter? = family[JobLabels(kind: "kept")]
-    kept?.increment(by: 5)
-    for kind in ["idle", "busy"] { family[JobLabels(kind: kind)].increment() }
-    #expect(names(after: 0).count == 3)
-    family[JobLabels(kind: "busy")].increment()
-    #expect(names(after: 59).count == 3)
-    #expect(names(after: 60) == [#"a_total{kind="busy"} 2"#, #"a_total{kind="kept"} 5"#])
-    #expect(names(after: 1_000) == [#"a_total{kind="kept"} 5"#])
-    #expect(family[JobLabels(kind: "kept")] === kept)
-    // It starts from 0 again.
-    family[JobLabels(kind: "idle")].increment()
-    #expect(names(after: 1_001).first == #"a_total{kind="idle"} 1"#)
-
-    // The last record before the release is shown, and once more nothing is lost.
-    kept?.increment(by: 7)
-    kept = nil
-    #expect(names(after: 1_002).last == #"a_total{kind="kept"} 12"#)
-    #expect(names(after: 1_061).last == #"a_total{kind="kept"} 12"#)
-    #expect(names(after: 1_062) == [])
-  }
-
-  @Test(arguments: [Duration.zero, .seconds(-10)])
-  func `without any time to stay, a series is shown once after its last record`(expiry: Duration) throws {
-    let family = try registry.counter(
-      "a_total", help: "", by: JobLabels.self, configuration: .init(idleExpiry: expiry))
-    for second in [0, 2] {
-      family[JobLabels(kind: "a")].increment()
-      #expect(names(after: second) == [#"a_total{kind="a"} 1"#])
-      #expect(names(after: second + 1) == [])
-    }
-  }
-
   @Test func `a look-up keeps a series from expiring, and so does a record of the value of before`() throws {
     for records in [false, true] {
       let family = try registry.gauge(
@@ -163,22 +133,6 @@ struct SeriesTableTests {
       if records { for gauge in kept { gauge.set(1) } } else { for key in keys { _ = family[key] } }
       kept = []
       #expect([10, 19, 20].map { names(after: second + $0).count } == [2, 2, 0])
-    }
-  }
-
-  @Test func `a gauge that is held leaves the overflow series alone`() throws {
-    let configuration = SeriesConfiguration(limit: 1, idleExpiry: .seconds(10))
-    let family = try registry.gauge("g", help: "", by: JobLabels.self, configuration: configuration)
-    let kept = family[JobLabels(kind: "a")]
-    kept.set(1)
-    _ = names(after: 0)
-    _ = names(after: 10)
-    for (kind, value) in [("b", 2), ("c", 3)] { family[JobLabels(kind: kind)].set(value) }
-    for second in 11...13 {
-      kept.set(second)
-      let overflow = #"g{otel_metric_overflow="true"} 3"#
-      #expect(names(after: second) == [#"g{kind="a"} \#(second)"#, overflow])
-      #expect(registry.value(of: "session_tap_series_overflow_total", labels: ["metric": "g"]) == 2)
     }
   }
 

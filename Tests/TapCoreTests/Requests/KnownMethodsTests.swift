@@ -38,7 +38,7 @@ struct KnownMethodsTests {
     for side in ["client", "server"] {
       let isOther = label == "_OTHER"
       let name = "http_\(side)_request_duration_seconds_count{http_request_method=\"\(label)\""
-      #expect(lines.filter { $0.hasPrefix(name) }.values.map(\.value) == [isOther ? 2 : 1], "\(row)")
+      expectEqual(lines.filter { $0.hasPrefix(name) }.values.map(\.value), [isOther ? 2 : 1], "\(row)")
       let active = lines.count { $0.hasPrefix("http_\(side)_active_requests{") }
       #expect(active == (isOther ? 1 : 2), "\(row)")
     }

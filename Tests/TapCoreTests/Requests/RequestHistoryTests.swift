@@ -107,37 +107,47 @@ struct RequestHistoryTests {
     #expect(last.slots.isEmpty && last.covered == 120 * Self.slot)
   }
 
-  /// For any time up to now: the slowest request since then is among them, and the newest that failed.
-  @Test func `keeps the slowest requests of a series, and the newest failed one`() throws {
-    var store = try store()
-    let times: [[Int64]] = [[50], [900], [30, 40, 35], [20]], late: [[Int64]] = [[9_000], [8_000], [], [1]]
-    for slot in times.indices {
-      for time in times[slot] { record(time, in: &store, at: after(Int64(slot))) }
-      for time in late[slot] {
-        record(time, "b", .failure(.timeout, statusCode: nil), in: &store, at: after(Int64(slot)))
+  /// For any time up to now the slowest request of a series since then is among them, and its newest that
+  /// failed. With a limit of one series, there is another with requests that failed and others.
+  @Test(arguments: [2_000, 1])
+  func `keeps of each series the slowest requests, and the newest failed one`(limit: Int) throws {
+    var (store, random) = (try store(limit: limit), SeededGenerator(seed: limit))
+    var all: [String: [(slot: Int64, ms: Int64, isFailed: Bool)]] = [:]
+    for slot in Int64(0)..<40 {
+      for _ in 0..<Int.random(in: 0...5, using: &random) {
+        let (host, isFailed) = (Bool.random(using: &random) ? "a" : "b", Bool.random(using: &random))
+        let ms = Int64.random(in: 0...1_000_000, using: &random)
+        let end = isFailed ? RequestEnd.failure(.timeout, statusCode: nil) : .response(statusCode: 200)
+        record(ms, host, end, in: &store, at: after(slot))
+        let series = "\(host) \(isFailed)"
+        all[all.count < limit || all[series] != nil ? series : "other", default: []].append(
+          (slot, ms, isFailed))
       }
     }
-    record(7, "c", .response(statusCode: 404), in: &store, at: after(3))
-    func kept(_ example: KeyPath<RequestHistory.Addition, RequestHistory.Example?>, at slot: Int64) throws
-      -> [Int64]
-    {
-      try window(&store, at: after(slot)).slots.flatMap(\.additions).compactMap { $0[keyPath: example] }
-        .map { $0.nanoseconds / 1_000_000 }.sorted()
+    let expected = all.values.map { requests in
+      let slowest = requests.filter { one in
+        requests.allSatisfy { $0.slot < one.slot || $0.ms <= one.ms }
+      }
+      return [slowest.map(\.ms), requests.filter(\.isFailed).suffix(1).map(\.ms)]
     }
-    #expect(try kept(\.slowest, at: 4) == [1, 7, 20, 40, 900, 8_000, 9_000])
-    #expect(try kept(\.newestFailure, at: 4) == [1, 7])
-    let slots = try window(&store, at: after(4)).slots
-    #expect(slots.count == 4)
-    // With its slot it goes.
-    #expect(try kept(\.slowest, at: 122) == [1, 7, 20, 40])
-    #expect(try kept(\.newestFailure, at: 200).isEmpty)
-    // A 4xx that the app answers has no error type, and is one of these too.
-    store = try self.store(direction: .inbound)
+    let additions = try window(&store, at: after(40)).slots.flatMap(\.additions)
+    let kept = Dictionary(grouping: additions, by: \.labels).values.map { additions in
+      [additions.compactMap(\.slowest), additions.compactMap(\.newestFailure)].map { examples in
+        examples.map { $0.nanoseconds / 1_000_000 }
+      }
+    }
+    #expect(Set(kept) == Set(expected) && expected.count == (limit == 1 ? 2 : 4))
+  }
+
+  /// A 4xx that the app answers has no error type.
+  @Test func `a 4xx of a served request is a failed one too`() throws {
+    var store = try store(direction: .inbound)
     for (time, status) in [399, 400, 404, 499].enumerated() {
       record(
         Int64(time), "a", .response(statusCode: status), direction: .inbound, in: &store, at: after(0))
     }
-    #expect(try kept(\.newestFailure, at: 1) == [1, 2, 3])
+    let failed = try window(&store, at: after(1)).slots.flatMap(\.additions).compactMap(\.newestFailure)
+    #expect(failed.map { $0.nanoseconds / 1_000_000 }.sorted() == [1, 2, 3])
   }
 
   @Test func `a series that expires keeps what it had`() throws {
@@ -185,25 +195,6 @@ struct RequestHistoryTests {
     } else {
       #expect(window.covered == 24 * Self.slot && count(window) == 9_600)
     }
-  }
-
-  @Test func `what a series keeps is forgotten for its own requests alone`() throws {
-    var store = try store()
-    for host in 0..<16 { record(10, "\(host)", in: &store, at: after(0)) }
-    for host in 0..<8 { record(20, "\(host)", in: &store, at: after(1)) }
-    let slowest = try window(&store, at: after(2)).slots.map { slot in
-      slot.additions.compactMap(\.slowest).map { $0.nanoseconds / 1_000_000 }
-    }
-    #expect(slowest == [Array(repeating: 10, count: 8), Array(repeating: 20, count: 8)])
-    // Only the overflow series has requests that failed and others.
-    store = try self.store(limit: 1)
-    record(1, in: &store, at: after(0))
-    record(5, "b", .failure(.timeout, statusCode: nil), in: &store, at: after(0))
-    record(3, "c", in: &store, at: after(1))
-    let failed = try window(&store, at: after(2)).slots.map { slot in
-      slot.additions.compactMap(\.newestFailure).map { $0.nanoseconds / 1_000_000 }
-    }
-    #expect(failed == [[5], []])
   }
 
   @Test func `series that expire within five seconds take no other with them`() throws {

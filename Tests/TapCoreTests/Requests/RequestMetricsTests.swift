@@ -6,26 +6,56 @@ import TestSupport
 struct RequestMetricsTests {
   private let registry = Registry()
 
-  private func request(
-    _ method: String = "GET", client: String = "payments", host: String? = "api.example.com",
-    template: String? = nil
-  ) -> RequestDescription {
+  private func request(host: String = "api.example.com") -> RequestDescription {
     RequestDescription(
-      client: client, method: method, url: "https://api.example.com/", serverAddress: host, serverPort: 443,
-      urlTemplate: template)
+      client: "payments", method: "GET", url: "https://api.example.com/", serverAddress: host,
+      serverPort: 443)
   }
 
-  @Test func `all that is known of a request is in its metrics, each with its unit and its buckets`() throws {
+  /// The metrics that all that is known of a request comes to, and their samples.
+  private func recordWhole(_ direction: RequestDirection) throws -> (metrics: String, samples: String) {
     let metrics = try RequestDriver(registry: registry) {
       ($0.durationBuckets, $0.phaseBuckets, $0.roundTripBuckets, $0.bodySizeBuckets) = ([2], [3], [4], [8])
     }
-    let whole = with(RequestObservation.whole(.outbound, .response(statusCode: 503))) {
+    let whole = with(RequestObservation.whole(direction, .response(statusCode: 503))) {
       $0.timings = RequestTimings()
       // It took place, in no time.
       $0.timings[.tls] = .zero
+      guard direction == .inbound else { return }
+      ($0.request.client, $0.request.serverAddress, $0.request.serverPort) = ("", nil, nil)
+      $0.isFromCache = false
     }
-    metrics.record(whole.request, whole.end) { $0 = whole }
-    let server = #"server_address="api.example.com",server_port="443""#
+    metrics.requestStarted(whole.request)
+    let side = direction == .inbound ? "server" : "client"
+    #expect(registry.value(of: "http_\(side)_active_requests") == 1)
+    metrics.requestEnded(whole)
+    let known = registry.gather().map(\.descriptor).filter { metric in
+      direction == .outbound
+        ? !["overflow", "dropped_values"].contains { metric.name.contains($0) }
+        : ["http_server", "_inbound_"].contains { metric.name.contains($0) }
+    }
+    let lines = registry.exposition(in: .openMetrics).text.split(separator: "\n").filter { $0.first != "#" }
+    let limited = known.map(\.name).filter {
+      $0.hasPrefix("http_") || direction == .outbound && $0.hasSuffix("_requests_total")
+    }
+    let overflow = lines.filter {
+      $0.contains(direction == .outbound ? "overflow" : #"overflow_total{metric="http_server"#)
+    }
+    #expect(overflow == limited.map { #"session_tap_series_overflow_total{metric="\#($0)"} 0"# })
+    let samples = lines.filter { line in
+      !line.contains("overflow") && known.contains { line.hasPrefix($0.name) }
+    }
+    return (
+      known.map { "\($0.name) \($0.type) \($0.unit ?? "-") \($0.help)" }.joined(separator: "\n"),
+      samples.joined(separator: "\n")
+    )
+  }
+
+  private static let trace = ##"# {trace_id="0af7651916cd43dd8448eb211c80319c",span_id="b7ad6b7169203331"}"##
+
+  @Test func `all that is known of a request is in its metrics, each with its unit and its buckets`() throws {
+    let (metrics, samples) = try recordWhole(.outbound)
+    let (server, trace) = (#"server_address="api.example.com",server_port="443""#, Self.trace)
     let target =
       #"client="payments",http_request_method="_OTHER","# + server + #",url_template="/users/{id}""#
     let ended =
@@ -33,12 +63,8 @@ struct RequestMetricsTests {
       + #"http_response_status_code="503",network_protocol_version="1.1","# + server
       + #",url_template="/users/{id}""#
     let phase = #"client="payments",phase="tls","# + server + #",url_template="/users/{id}""#
-    let trace = ##"# {trace_id="0af7651916cd43dd8448eb211c80319c",span_id="b7ad6b7169203331"}"##
-    let known = registry.gather().map(\.descriptor).filter { descriptor in
-      !["overflow", "dropped_values"].contains { descriptor.name.contains($0) }
-    }
     #expect(
-      known.map { "\($0.name) \($0.type) \($0.unit ?? "-") \($0.help)" }.joined(separator: "\n") == """
+      metrics == """
         http_client_active_requests gauge - Requests that have started and not ended.
         http_client_connections_opened_total counter - Connections that HTTP client requests opened.
         http_client_network_round_trip_seconds histogram seconds Least round trip of the connections of HTTP client requests, read at the end of a request.
@@ -59,10 +85,8 @@ struct RequestMetricsTests {
         session_tap_unfinished_requests gauge - Requests that were active when the tap was shut down, 0 before.
         session_tap_unstarted_requests gauge - Requests that URLSession has taken and not started: something holds the queue of all sessions.
         """)
-    let lines = registry.exposition(in: .openMetrics).text.split(separator: "\n").map(String.init)
-    let samples = lines.filter { !$0.hasPrefix("#") && !$0.contains("overflow") }
     #expect(
-      samples.joined(separator: "\n") == """
+      samples == """
         http_client_active_requests{\(target)} 0
         http_client_connections_opened_total{client="payments",\(server)} 1
         http_client_network_round_trip_seconds_bucket{client="payments",\(server),le="4.0"} 1
@@ -101,23 +125,63 @@ struct RequestMetricsTests {
         session_tap_unfinished_requests 0
         session_tap_unstarted_requests 0
         """)
-    let limited = known.map(\.name).filter { $0.hasPrefix("http_client") || $0.hasSuffix("_requests_total") }
-    let overflow = lines.filter { !$0.hasPrefix("#") && $0.contains("overflow") }
-    #expect(overflow == limited.map { #"session_tap_series_overflow_total{metric="\#($0)"} 0"# })
   }
 
-  @Test func `a request is active from its start to its end, and what is unknown of it has no series`() throws
-  {
+  @Test func `all that is known of a request that is served is in its metrics too`() throws {
+    let (metrics, samples) = try recordWhole(.inbound)
+    let (route, trace) = (#"http_route="/users/{id}""#, Self.trace)
+    let target = #"http_request_method="_OTHER",url_scheme="https""#
+    let ended =
+      #"error_type="503",http_request_method="_OTHER",http_response_status_code="503","# + route
+      + #",network_protocol_version="1.1",url_scheme="https""#
+    #expect(
+      metrics == """
+        http_server_active_requests gauge - Requests that are being served.
+        http_server_oldest_active_request_seconds gauge seconds Age of the oldest request that is being served, 0 without any.
+        http_server_request_body_size_bytes histogram bytes Size of HTTP server request bodies.
+        http_server_request_duration_seconds histogram seconds Duration of HTTP server requests, from their beginning to the end of their response.
+        http_server_request_upstream_seconds histogram seconds Time in which at least one request that the app made within an HTTP server request was active.
+        http_server_response_body_size_bytes histogram bytes Size of HTTP server response bodies.
+        http_server_upstream_request_seconds_total counter seconds Sum of the durations of these requests, more than the time that passed if they were parallel.
+        http_server_upstream_requests_total counter - Requests that the app made within HTTP server requests that have ended.
+        session_tap_inbound_cancelled_requests_total counter - Inbound requests whose callers went away, or that were let go without an end.
+        session_tap_inbound_ended_requests_total counter - Inbound requests that have ended: with a response, with an error or by a cancel.
+        session_tap_inbound_started_requests_total counter - Inbound requests that have begun.
+        """)
+    #expect(
+      samples == """
+        http_server_active_requests{\(target)} 0
+        http_server_oldest_active_request_seconds{\(target)} 0
+        http_server_request_body_size_bytes_bucket{\(ended),le="8.0"} 1 \(trace) 0 1795253400.123
+        http_server_request_body_size_bytes_bucket{\(ended),le="+Inf"} 1
+        http_server_request_body_size_bytes_sum{\(ended)} 0
+        http_server_request_body_size_bytes_count{\(ended)} 1
+        http_server_request_duration_seconds_bucket{\(ended),le="2.0"} 1 \(trace) 0.012345 1795253400.123
+        http_server_request_duration_seconds_bucket{\(ended),le="+Inf"} 1
+        http_server_request_duration_seconds_sum{\(ended)} 0.012345
+        http_server_request_duration_seconds_count{\(ended)} 1
+        http_server_request_upstream_seconds_bucket{\(route),le="2.0"} 1 \(trace) 0.012 1795253400.123
+        http_server_request_upstream_seconds_bucket{\(route),le="+Inf"} 1
+        http_server_request_upstream_seconds_sum{\(route)} 0.012
+        http_server_request_upstream_seconds_count{\(route)} 1
+        http_server_response_body_size_bytes_bucket{\(ended),le="8.0"} 0
+        http_server_response_body_size_bytes_bucket{\(ended),le="+Inf"} 1 \(trace) 512 1795253400.123
+        http_server_response_body_size_bytes_sum{\(ended)} 512
+        http_server_response_body_size_bytes_count{\(ended)} 1
+        http_server_upstream_request_seconds_total{client="payments",\(route)} 0.014
+        http_server_upstream_request_seconds_total{client="stock",\(route)} 0.005
+        http_server_upstream_requests_total{client="payments",\(route)} 2
+        http_server_upstream_requests_total{client="stock",\(route)} 1
+        session_tap_inbound_cancelled_requests_total 0
+        session_tap_inbound_ended_requests_total 1
+        session_tap_inbound_started_requests_total 1
+        """)
+    #expect(!registry.lines.contains { $0.hasPrefix("http_client_") || $0.hasPrefix("session_tap_started") })
+  }
+
+  @Test func `what is unknown of a request has no series`() throws {
     let metrics = try RequestDriver(registry: registry)
-    metrics.requestStarted(request())
-    let target =
-      #"{client="payments",http_request_method="GET",server_address="api.example.com",server_port="443"}"#
-    #expect(registry.value(ofSeries: "http_client_active_requests\(target)") == 1)
-    metrics.requestEnded(
-      RequestObservation(
-        request: request(), start: .now, duration: .milliseconds(20), end: .response(statusCode: 200),
-        responseBodySize: 512))
-    #expect(registry.value(ofSeries: "http_client_active_requests\(target)") == 0)
+    metrics.record(request()) { $0.responseBodySize = 512 }
     let names = registry.lines.filter { $0.hasPrefix("# TYPE http_client") }.map {
       $0.split(separator: " ")[2]
     }
@@ -187,25 +251,6 @@ struct RequestMetricsTests {
       let values = row.1.map { name, _ in (name, registry.value(of: "http_client_" + name)) }
       #expect(Dictionary(uniqueKeysWithValues: values) == row.1, "row \(number)")
     }
-  }
-
-  @Test func `phases are told apart by template`() throws {
-    let metrics = try RequestDriver(registry: registry)
-    let templates = ["/orders", "/users/{id}", nil]
-    // Twice, since the second request knows the series of the first.
-    for template in templates + templates {
-      metrics.record(request(template: template)) {
-        ($0.timings[.transfer], $0.timings[.local]) = (.seconds(1), .seconds(2))
-      }
-    }
-    let sums = ["transfer", "local"].map { phase in
-      templates.map { template in
-        registry.value(
-          of: "http_client_request_phase_duration_seconds_sum",
-          labels: ["phase": phase, "url_template": template ?? ""])
-      }
-    }
-    #expect(sums == [[2, 2, 2], [4, 4, 4]])
   }
 
   @Test func `by default every request counts, without a template, in 2,000 series that stay`() {

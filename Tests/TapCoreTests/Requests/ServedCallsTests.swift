@@ -119,40 +119,6 @@ struct ServedCallsTests {
     #expect(text(time).hasSuffix("client 63 1 2, _OTHER 936 1872"))
   }
 
-  /// Whatever ends it, and how often.
-  @Test(arguments: [true, false])
-  func `a call leaves once`(isDrained: Bool) throws {
-    let recorder = try recorder()
-    let ends: [(String, (RequestRecord) -> Void)] = [
-      ("an end", { $0.end(.response(statusCode: 200)) }), ("a cancel", { $0.end(.cancelled) }),
-      ("a failure", { $0.end(.failure(.timeout, statusCode: nil)) }), ("a release", { _ in }),
-    ]
-    var active: [String] = []
-    for (name, end) in ends {
-      for begins in [true, false] {
-        let (served, call) = serve(by: recorder)
-        var record: RequestRecord? = RequestRecord(call("c"), recorder: recorder)
-        func note(_ step: String) {
-          let client = served.withCalls { $0.time(at: .now) }??.clients.first
-          active.append("\(name) \(step) \(client?.activeCount ?? -1) of \(client?.requestCount ?? -1)")
-        }
-        // While it is unstarted, too.
-        if isDrained { recorder.drain() }
-        note("made")
-        if begins { record?.begin() }
-        if let record { end(record) }
-        if let record, name != "a release" { end(record) }
-        if begins { record?.begin() }
-        record = nil
-        recorder.drain()
-        note("ended")
-      }
-    }
-    #expect(
-      active
-        == ends.flatMap { end in [1, 0, 1, 0].map { "\(end.0) \($0 == 1 ? "made" : "ended") \($0) of 1" } })
-  }
-
   /// Foundation may start a loader that it has stopped.
   @Test func `a call that was given up and begins after all is one call`() throws {
     let (served, call) = serve(by: another)
@@ -213,16 +179,19 @@ struct ServedCallsTests {
     serve("/a", ["x"])
     serve("/b", [])
     serve(nil, ["y"])
-    #expect(
-      registry.lines.filter { $0.contains("upstream") && !$0.contains("second") && !$0.contains("#") }
-        .sorted() == [
-          #"http_server_upstream_requests_total{client="x",http_route="/a"} 3"#,
-          #"http_server_upstream_requests_total{client="y",http_route="/a"} 1"#,
-          #"http_server_upstream_requests_total{client="y"} 1"#,
-          #"session_tap_series_overflow_total{metric="http_server_upstream_requests_total"} 0"#,
-        ])
+    let lines = registry.lines.filter {
+      $0.contains("upstream") && !$0.contains("second") && !$0.contains("#")
+    }
+    let expected = [
+      #"http_server_upstream_requests_total{client="x",http_route="/a"} 3"#,
+      #"http_server_upstream_requests_total{client="y",http_route="/a"} 1"#,
+      #"http_server_upstream_requests_total{client="y"} 1"#,
+      #"session_tap_series_overflow_total{metric="http_server_upstream_requests_total"} 0"#,
+    ]
+    expectEqual(lines.sorted(), expected)
     let ended = observer.ended.filter { $0.request.direction == .inbound }
-    let sums = ["/a", nil].map { route in
+    let routes: [String?] = ["/a", nil]
+    let sums = routes.map { route -> Double in
       ended.filter { $0.request.urlTemplate == route }.reduce(into: 0) {
         $0 += $1.upstream?.duration.seconds ?? -1
       }
@@ -259,7 +228,7 @@ struct ServedCallsTests {
     }
     #expect(values == [3, 8])
     let slots = try #require(recorder.history(of: .inbound)).slots.flatMap(\.upstream)
-    #expect(Set(slots.map(\.route)) == ["/0", "/1"])
+    expectEqual(Set(slots.map(\.route)), ["/0", "/1"])
     #expect(slots.flatMap(\.clients).reduce(0) { $0 + $1.requestCount } == 2)
   }
 
@@ -289,7 +258,7 @@ struct ServedCallsTests {
       return !truth.calls.union.contains(time) || !truth.calls.sum.contains(sum)
         || names.sorted() != truth.clients.sorted() || time + (served.ownTime ?? .zero) != served.duration
     }
-    #expect((ended.count, wrong.count) == (10_000, 0), "\(wrong.first.map { "\($0)" } ?? "")")
+    expectEqual([ended.count, wrong.count], [10_000, 0], "\(wrong.prefix(1))")
   }
 
   /// Calls one after another, beside each other, or none. No other request with as many has the same clients.

@@ -9,13 +9,6 @@ import TestSupport
 
   func make() throws -> RequestRecorder { try RequestRecorder(registry: Registry(), consumers: [observer]) }
 
-  /// Of the one request that has ended.
-  private func end(_ recorder: RequestRecorder) throws -> RequestObservation {
-    recorder.drain()
-    #expect(observer.ended.count == 1)
-    return try #require(observer.ended.first)
-  }
-
   @Test func `a served request ends as the operation says, within its trace`() async throws {
     let recorder = try make()
     let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -26,7 +19,9 @@ import TestSupport
       request.end(statusCode: 404, route: "/users/{id}", responseBodySize: 9)
       return (request.trace, TraceContext.current)
     }
-    let seen = try end(recorder)
+    recorder.drain()
+    #expect(observer.ended.count == 1)
+    let seen = try #require(observer.ended.first)
     #expect(inside.0 == inside.1 && inside.0.traceID == "0af7651916cd43dd8448eb211c80319c")
     #expect(TraceContext.current == nil)
     #expect((seen.end, seen.responseBodySize) == (.response(statusCode: 404), 9))
@@ -37,39 +32,34 @@ import TestSupport
           clientAddress: "192.0.2.7", traceContext: inside.0, fields: ["tenant": "acme"]))
   }
 
-  @Test func `a request that is made is a child of the current trace`() async throws {
+  @Test
+  func `a request that is made is what the adapter tells of it, in its trace or a child of the current one`()
+    async throws
+  {
     let recorder = try make()
-    let parent = TraceContext.random(isSampled: true)
-    let carried = await TraceContext.$current.withValue(parent) {
-      await recorder.outbound.withRequest(client: "search", method: "POST", url: "https://a.test/q") {
-        request in
-        request.end(statusCode: 200)
-        return TraceContext.current
-      }
-    }
-    #expect(try end(recorder).request.traceContext == carried)
-    #expect(carried?.traceID == parent.traceID && carried?.spanID != parent.spanID)
-    #expect(carried?.isSampled == true)
-  }
-
-  @Test func `a request that is made is what the adapter tells of it`() async throws {
-    let recorder = try make()
-    let trace = TraceContext.random(isSampled: true)
-    let current = await recorder.outbound.withRequest(
-      client: "search", method: "PUT", url: "https://[::1]:81/a", urlTemplate: "/q", trace: trace,
-      fields: ["tenant": "acme"]
-    ) { request in
+    let (parent, own) = (TraceContext.random(isSampled: true), TraceContext.random(isSampled: true))
+    let (url, fields): (String, [String: FieldValue]) = ("https://[::1]:81/a", ["tenant": "acme"])
+    let end = { @Sendable (request: ActiveRequest) async -> TraceContext? in
       request.end(statusCode: 200, requestBodySize: 3, responseBodySize: 5)
       return TraceContext.current
     }
-    let seen = try end(recorder)
-    #expect(current == trace)
+    let current = await TraceContext.$current.withValue(parent) {
+      await recorder.outbound.withRequest(
+        client: "search", method: "PUT", url: url, urlTemplate: "/q", fields: fields, end)
+    }
+    let told = await recorder.outbound.withRequest(
+      client: "search", method: "PUT", url: url, urlTemplate: "/q", trace: own, fields: fields, end)
+    let child = try #require(current)
     #expect(
-      seen.request
-        == RequestDescription(
-          client: "search", method: "PUT", url: "https://[::1]:81/a", serverAddress: "::1", serverPort: 81,
-          urlTemplate: "/q", traceContext: trace, fields: ["tenant": "acme"]))
-    #expect((seen.requestBodySize, seen.responseBodySize) == (3, 5))
+      child.traceID == parent.traceID && child.spanID != parent.spanID && child.isSampled && told == own)
+    recorder.drain()
+    let expected = [child, own].map { trace in
+      RequestDescription(
+        client: "search", method: "PUT", url: url, serverAddress: "::1", serverPort: 81, urlTemplate: "/q",
+        traceContext: trace, fields: fields)
+    }
+    #expect(observer.ended.map(\.request) == expected)
+    #expect(observer.ended.map { [$0.requestBodySize, $0.responseBodySize] } == [[3, 5], [3, 5]])
   }
 
   @Test(arguments: [false, true])

@@ -19,6 +19,22 @@ import TestSupport
     }
   }
 
+  /// What was processed, such as `[1] new flush`.
+  private let processed = Watched<[String]>([])
+
+  /// A queue of which each turn is noted that takes a batch, or is the last.
+  private func noting(
+    _ process: @escaping @Sendable (inout [Int], inout QueueTurn) -> Void = { batch, _ in batch = [] }
+  ) -> BoundedQueue<[Int]> {
+    BoundedQueue { [processed] batch, turn in
+      let before = batch
+      process(&batch, &turn)
+      guard batch.isEmpty, !before.isEmpty || turn.isLast else { return }
+      let words = [(turn.isNew, " new"), (turn.isFlush, " flush"), (turn.isLast, " last")]
+      processed.change { $0.append("\(before)" + words.map { $0.0 ? $0.1 : "" }.joined()) }
+    }
+  }
+
   private func add(_ elements: Int..., to queue: BoundedQueue<[Int]>) -> [QueueFill] {
     elements.map { element in queue.add { $0.append(element, limit: 4, many: 2) } }
   }
@@ -65,40 +81,31 @@ import TestSupport
 
   @Test func `what is left of a batch comes before what was added behind it`() throws {
     let left = Atomic(2)
-    let order = Mutex<[Int]>([])
-    let queue = BoundedQueue<[Int]> { batch, turn in
-      if left.wrappingSubtract(1, ordering: .relaxed).oldValue > 0 {
-        turn.next = .now
-      } else {
-        order.withLock { $0 += batch }
-        batch = []
-      }
+    let queue = noting { batch, turn in
+      if left.wrappingSubtract(1, ordering: .relaxed).oldValue > 0 { turn.next = .now } else { batch = [] }
     }
     _ = add(1, to: queue)
     queue.drain()
     _ = add(2, to: queue)
     #expect(queue.flush(until: Self.deadline))
-    #expect(order.withLock { $0 } == [1, 2])
+    #expect(processed.state.map { $0.prefix(3) } == ["[1]", "[2]"])
   }
 
   @Test func `a closed queue takes nothing, and its flush waits for the last turn, which is one`() throws {
-    let last = Mutex<[Bool]>([])
-    let queue = BoundedQueue<[Int]> { batch, turn in
-      if !batch.isEmpty || turn.isLast { last.withLock { $0.append(turn.isLast && turn.isFlush) } }
-      batch = []
-    }
+    let queue = noting()
+    func areLast() -> [Bool] { processed.state.map { $0.hasSuffix(" flush last") } }
     _ = add(1, to: queue)
     #expect(queue.flush(until: Self.deadline))
     queue.close()
     queue.close()
     #expect(add(2, to: queue) == [.closed])
     #expect(queue.flush(until: Self.deadline))
-    #expect(last.withLock { $0 } == [false, true])
+    #expect(areLast() == [false, true])
     // Another close is none.
     queue.close()
     #expect(queue.flush(until: .now))
     queue.drain()
-    #expect(last.withLock { $0 } == [false, true])
+    #expect(areLast() == [false, true])
     #expect(queue.addedCount == 1 && queue.droppedCount == 1)
   }
 
@@ -121,15 +128,7 @@ import TestSupport
 
   @Test func `the last turn is a flush, and comes after the rest of an earlier batch`() {
     let isStuck = Atomic(true)
-    let turns = Mutex<[String]>([])
-    let queue = BoundedQueue<[Int]> { batch, turn in
-      if isStuck.load(ordering: .relaxed) { return }
-      if !batch.isEmpty {
-        let names = [(turn.isNew, "new"), (turn.isFlush, "flush"), (turn.isLast, "last")]
-        turns.withLock { $0.append("\(batch)" + names.map { $0.0 ? " " + $0.1 : "" }.joined()) }
-      }
-      batch = []
-    }
+    let queue = noting { batch, _ in if !isStuck.load(ordering: .relaxed) { batch = [] } }
     _ = add(1, to: queue)
     queue.drain()
     #expect(!queue.flush(until: .now))
@@ -138,15 +137,13 @@ import TestSupport
     #expect(!queue.flush(until: .now))
     isStuck.store(false, ordering: .relaxed)
     for _ in 0..<2 { queue.drain() }
-    #expect(turns.withLock { $0 } == ["[1] flush", "[2] new flush last"])
+    #expect(processed.state == ["[1] flush", "[2] new flush last"])
     #expect(queue.flush(until: .now))
   }
 
   @Test func `what is added while a batch is processed is not done with it`() {
     let own = Mutex<BoundedQueue<[Int]>?>(nil)
-    let turns = Mutex<[String]>([])
-    let queue = BoundedQueue<[Int]> { batch, turn in
-      if !batch.isEmpty { turns.withLock { $0.append("\(batch) \(turn.isFlush)") } }
+    let queue = noting { batch, _ in
       if batch == [1], let own = own.withLock({ $0 }) {
         own.add { $0.append(2, limit: 4, many: 2) }
         own.flush(until: Self.deadline)
@@ -157,7 +154,7 @@ import TestSupport
     _ = add(1, to: queue)
     for _ in 0..<2 { queue.drain() }
     own.withLock { $0 = nil }
-    #expect(turns.withLock { $0 } == ["[1] false", "[2] true"])
+    #expect(processed.state == ["[1] new", "[2] new flush"])
   }
 
   @Test(arguments: [true, false])

@@ -134,23 +134,19 @@ import Testing
   ]
 
   private static let others: [(String, Int)] = [
-    ("GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505), ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
-    ("GET / HTTP/0.9\r\n\r\n", 505), (String(repeating: "A", count: 33) + " / HTTP/1.1\r\n", 501),
+    ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505), ("GET / HTTP/0.9\r\n\r\n", 505),
     (post("Content-Length: 3", "abc"), 413), (post("Content-Length: 0003", "abc"), 413),
     (post("Content-Length: 99999999999999999999"), 413),
     (post("Expect: 100-Continue\r\nContent-Length: 1"), 413),
     // Sizes (RFC 9112, section 3; RFC 9110, section 5.4).
-    ("GET /" + String(repeating: "a", count: 8192), 414),
-    (String(repeating: "A", count: 9000) + " / HTTP/1.1\r\n\r\n", 414),
-    (String(repeating: "\r\n", count: 4097), 414),
+    ("GET /" + String(repeating: "a", count: 8192), 414), (String(repeating: "\r\n", count: 4097), 414),
     (get("X: " + String(repeating: "a", count: 8192)), 431),
-    (get(String(repeating: "a", count: 8192)), 431), (get(String(repeating: "a:\r\n", count: 100)), 431),
   ]
 
   /// What is refused, and by which status.
   static let invalid: [(text: String, status: Int)] = {
     let malformed = [lineEnds, requestLines, targets, hosts, furtherHosts, fields, bodies].flatMap { $0 }
-    return malformed.map { ($0, 400) } + others
+    return malformed.map { ($0, 400) } + others + problems.map { ($0.text, Int($0.problem.prefix(3)) ?? 0) }
   }()
 
   @Test func `refuses what is invalid`() {

@@ -14,11 +14,6 @@ import TestSupport
     return await client.receive(until: "fine\n").hasSuffix("fine\n")
   }
 
-  private static func hasEnded(_ client: RawClient) async -> Bool {
-    let end = await client.receiveAll()
-    return end.text == "" && !end.isReset
-  }
-
   // MARK: Answers
 
   @Test func `routes`() async throws {
@@ -78,7 +73,7 @@ import TestSupport
       client.endOutput()
       let answer = await client.receiveAll().text
       let bodies = answer.split(separator: "\r\n\r\n").dropFirst().map { $0.prefix { $0 != ";" } }
-      #expect(bodies.map(String.init) == numbers)
+      expectEqual(bodies.map { String($0) }, numbers)
     }
   }
 
@@ -160,13 +155,6 @@ import TestSupport
     }
   }
 
-  @Test(.timeLimit(.minutes(1))) func `a connection that never says anything is closed`() async throws {
-    try await withEndpoint(routes: [], limits: { $0.idleTimeout = .milliseconds(50) }) { port in
-      let client = try RawClient(port: port)
-      #expect(await Self.hasEnded(client))
-    }
-  }
-
   /// In time, whatever the deadlines of others.
   @Test func `each request has a deadline of its own`() async throws {
     let stuck = EndpointRoute("/stuck", .deferred { _, _ in })
@@ -226,46 +214,24 @@ import TestSupport
     }
   }
 
-  /// Idle ones first, then slow senders; never one whose request is being answered.
+  /// Which go first: see `ConnectionTableTests`.
   @Test func `closes no connection whose handler works`() async throws {
-    for isFull in [false, true] {
-      let (started, release) = (Gate(), Gate())
-      defer { release.open() }
-      let slow = EndpointRoute.onThreads("/slow") { _ in
-        started.open()
-        release.waitBlocking()
-        return .text("done\n")
-      }
-      try await withEndpoint(
-        routes: [Self.ok, slow],
-        limits: { ($0.connections, $0.headTimeout) = (isFull ? 1 : 4, .seconds(3600)) }
-      ) { port in
-        let answering = try RawClient(port: port, asking: "/slow")
-        try await started.wait("the handler")
-        if isFull {
-          // The reset may come before it knows that it is connected.
-          let newcomer = try? RawClient(port: port)
-          let isReset = await newcomer?.receiveAll().isReset
-          #expect(isReset != false)
-        } else {
-          let sender = try RawClient(port: port)
-          sender.send("GET /ok HTTP/1.1\r\nHost: localhost\r\nX: ")
-          let idle = try (0..<2).map { _ in try RawClient(port: port) }
-          for client in idle { #expect(await Self.isServed(client)) }
-          var new: [RawClient] = []
-          for closed in idle {
-            new.append(try RawClient(port: port))
-            #expect(await Self.hasEnded(closed))
-            // The younger one stays, until it is the oldest.
-            if closed === idle[0] { #expect(await Self.isServed(idle[1])) }
-          }
-          new.append(try RawClient(port: port))
-          #expect(await sender.receiveAll().text == "")
-          withExtendedLifetime(new) {}
-        }
-        release.open()
-        #expect(await answering.receive(until: "done\n").hasSuffix("done\n"))
-      }
+    let (started, release) = (Gate(), Gate())
+    defer { release.open() }
+    let slow = EndpointRoute.onThreads("/slow") { _ in
+      started.open()
+      release.waitBlocking()
+      return .text("done\n")
+    }
+    try await withEndpoint(routes: [slow], limits: { $0.connections = 1 }) { port in
+      let answering = try RawClient(port: port, asking: "/slow")
+      try await started.wait("the handler")
+      // The reset may come before it knows that it is connected.
+      let newcomer = try? RawClient(port: port)
+      let isReset = await newcomer?.receiveAll().isReset
+      #expect(isReset != false)
+      release.open()
+      #expect(await answering.receive(until: "done\n").hasSuffix("done\n"))
     }
   }
 

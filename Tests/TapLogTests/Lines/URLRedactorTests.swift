@@ -57,6 +57,19 @@ import TestSupport
     #expect(rows.map { redact($0.0) } == rows.map(\.1))
   }
 
+  @Test func `shows a path, and no secret of it`() {
+    let rows = [
+      ("/", "/"), ("/a/b?c=d#e", "/a/b"), ("/a;jsessionid=42/b", "/a;jsessionid=REDACTED/b"),
+      ("/a@b/c", "/a@b/c"), ("//a/b", "//a/b"), ("*", "*"),
+      ("http://user:password@example.com/a?b=c", "http://example.com/a"),
+      ("user:password@example.com:443", "user:REDACTED"),
+    ]
+    #expect(rows.map { URLRedactor().redact($0.0, as: .path) } == rows.map(\.1))
+    let redactor = URLRedactor(allowedPaths: ["/users/{id}"])
+    let shown = ["/users/42?token=s3cret", "/else/42"].map { redactor.redact($0, as: .path) }
+    #expect(shown == ["/users/REDACTED", "/REDACTED"])
+  }
+
   @Test func `without the query, a text is the beginning of the whole, and of no other length`() {
     let urls = [
       "https://api.example.com/v1/users/42", "https://u:s3cret@a:8443/p?token=s3cret#s3cret",
@@ -87,8 +100,13 @@ import TestSupport
   }
 
   @Test func `shows of a path what its template has`() {
-    let redactor = URLRedactor(allowedPaths: ["/", "/users/{id}", "/users/{id}/*", "/*/x"])
+    let redactor = URLRedactor(
+      allowedQueryKeys: ["page"], allowedPaths: ["/", "/users/{id}", "/users/{id}/*", "/*/x"])
     let rows = [
+      (
+        "https://u:s3cret@a/users/s3cret;sid=s3cret/x?t=s3cret&page=2&s3cret#s3cret",
+        "https://a/users/REDACTED/x?t=REDACTED&page=2&REDACTED"
+      ),
       ("https://a", "https://a"), ("https://a/", "https://a/"),
       ("https://a?k=s3cret", "https://a?k=REDACTED"),
       ("https://a/users/s3cret", "https://a/users/REDACTED"),
@@ -99,9 +117,11 @@ import TestSupport
       ("https://a/s3cret/x", "https://a/REDACTED"),
     ]
     #expect(rows.map { redactor.redact($0.0) } == rows.map(\.1))
-    // None is added where there is none, whatever the templates.
-    let other = URLRedactor(allowedPaths: ["/users/{id}"])
-    #expect(other.redact("https://a?k=s3cret") == "https://a?k=REDACTED")
+    // None is added where there is none, whatever the templates; without any, no path is shown.
+    let others = [["/users/{id}"], []].map { URLRedactor(allowedPaths: PathTemplates($0)) }
+    let shown = others.flatMap { other in ["https://a?k=s3cret", "https://a/b"].map { other.redact($0) } }
+    #expect(
+      shown == ["https://a?k=REDACTED", "https://a/REDACTED", "https://a?k=REDACTED", "https://a/REDACTED"])
   }
 
   @Test func `cuts between two characters, within the limit`() {

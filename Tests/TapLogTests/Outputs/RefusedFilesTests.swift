@@ -39,6 +39,19 @@ import TestSupport
     }
   }
 
+  @Test func `old files that cannot be listed are a fault, and the log goes on`() async {
+    await #expect(processExitsWith: .success) {
+      let log = try LogFolder(rotation: LogRotation(maximumSize: 1, keep: 1))
+      // To write and to search is allowed, to list is not.
+      try #require(chmod(log.folder.path, 0o333) == 0)
+      try Self.asNobody { try log.write("0", "1", "2", "3") }
+      #expect(log.faults.count == 3)
+      try #require(chmod(log.folder.path, 0o755) == 0)
+      try log.write("last")
+      #expect(try log.files() == [["3"], ["last"]] && log.faults.count == 3)
+    }
+  }
+
   @Test func `a file that cannot be moved aside goes on until it can, and one that cannot be made says why`()
     async
   {

@@ -3,25 +3,6 @@ import TestSupport
 @testable import TapLog
 
 @Suite struct LineBufferTests {
-  @Test(arguments: 0...12)
-  func `goes on where a short write stopped, at every place`(bytes: Int) {
-    var buffer = LineBuffer("aaaa", "bbb", "ccccc")
-    let lines = buffer.take(bytes)
-    #expect(buffer.text == String("aaaabbbccccc".dropFirst(bytes)))
-    #expect(lines[.info, default: 0] == (bytes < 4 ? 0 : bytes < 7 ? 1 : bytes < 12 ? 2 : 3))
-    #expect(buffer.count == 3 - Int(lines.total))
-    #expect(buffer.firstLength == (bytes < 4 ? 4 - bytes : bytes < 7 ? 7 - bytes : 12 - bytes))
-    #expect(buffer.isFirstTorn == ![0, 4, 7, 12].contains(bytes))
-  }
-
-  @Test(arguments: [(0, 4), (4, 4), (6, 4), (7, 7), (11, 7), (12, 12)])
-  func `measures whole lines up to a limit, and one at least`(limit: Int, expected: Int) {
-    var buffer = LineBuffer("aaaa", "bbb", "ccccc")
-    #expect(buffer.length(limit: limit) == expected)
-    _ = buffer.take(1)
-    #expect(buffer.length(limit: limit) == (limit < 6 ? 3 : limit < 11 ? 6 : 11))
-  }
-
   @Test(arguments: [
     (10, 100, [2, 2, 2, 2, 2, 1], "first some many some some full"),
     (1_000, 4, [1, 1, 1, 1, 1], "first some many some full"),
@@ -41,30 +22,6 @@ import TestSupport
     #expect(fills.joined(separator: " ") == expected)
   }
 
-  @Test func `counts the lines of each severity that are taken, in whatever order they come`() {
-    var buffer = LineBuffer()
-    for severity in [LogSeverity.info, .warn, .warn, .info, .error, .info, .warn] {
-      [UInt8(ascii: "x")].withUnsafeBytes { buffer.append($0, severity: severity) }
-    }
-    let taken = buffer.take(7)
-    #expect(taken == [.info: 3, .warn: 3, .error: 1])
-  }
-
-  @Test func `what is left of a line goes with it`() {
-    var buffer = LineBuffer("aaaa", "bbb", "ccccc")
-    _ = buffer.take(2)
-    buffer.removeFirst()
-    #expect(buffer.firstLength == 3 && buffer.byteCount == 8 && !buffer.isFirstTorn)
-    #expect(buffer.text == "bbbccccc")
-    // Also of the last one: what comes next is whole.
-    buffer = LineBuffer("aaaa")
-    _ = buffer.take(2)
-    #expect(buffer.isFirstTorn)
-    buffer.removeFirst()
-    buffer.append("b")
-    #expect(buffer.text == "b" && !buffer.isFirstTorn)
-  }
-
   @Test(.needs(.program)) func `what has been taken leaves no memory behind`() async {
     await #expect(processExitsWith: .success) {
       var buffer = LineBuffer("the first")
@@ -77,29 +34,49 @@ import TestSupport
     }
   }
 
+  /// Short writes stop within lines, and what is left of a line may be given up.
   @Test func `does as an array would, through many random steps`() {
     let steps = Extent.of(1_000, extensive: 20_000)
     var generator = SeededGenerator(seed: steps)
     var buffer = LineBuffer()
-    var model: [String] = []
+    var (model, isTorn): ([(text: String, severity: LogSeverity)], Bool) = ([], false)
     for step in 0..<steps {
+      let byteCount = model.reduce(0) { $0 + $1.text.utf8.count }
       switch Int.random(in: 0..<20, using: &generator) {
-      case 0..<11:
+      case 0..<12:
+        let severity = LogSeverity.allCases.randomElement(using: &generator) ?? .info
         let line = String(repeating: "\(step % 10)", count: .random(in: 1...60, using: &generator))
-        buffer.append(line)
-        model.append(line)
-      case 11..<19:
+        buffer.append(line, severity: severity)
+        model.append((line, severity))
+      case 12..<16:
         buffer.removeFirst()
-        model.removeFirst(min(1, model.count))
-      default:
-        let lines = Int.random(in: 0...model.count, using: &generator)
-        let taken = buffer.take(model.prefix(lines).reduce(0) { $0 + $1.utf8.count })
-        #expect(taken.total == UInt64(lines))
-        model.removeFirst(lines)
+        (model, isTorn) = (Array(model.dropFirst()), false)
+      case let choice:
+        var left = Int.random(in: 0...(choice == 19 ? byteCount : min(60, byteCount)), using: &generator)
+        let taken = buffer.take(left)
+        var whole: Tally<LogSeverity> = [:]
+        while let first = model.first, left >= first.text.utf8.count {
+          left -= first.text.utf8.count
+          whole[first.severity, default: 0] += 1
+          (model, isTorn) = (Array(model.dropFirst()), false)
+        }
+        if left > 0 {
+          model[0].text.removeFirst(left)
+          isTorn = true
+        }
+        #expect(taken == whole)
       }
       // Each of the first, when the buffer is short, and some later.
       guard step < 400 || step.isMultiple(of: 40) else { continue }
-      guard buffer.lines == model, buffer.text == model.joined(), buffer.count == model.count else {
+      let texts = model.map(\.text)
+      // As many whole lines as a limit allows, and one at least.
+      let limit = Int.random(in: 0...300, using: &generator)
+      let ends = texts.indices.map { texts[...$0].joined().utf8.count }
+      let length = ends.last { $0 <= limit } ?? ends.first ?? 0
+      guard buffer.lines == texts, buffer.text == texts.joined(), buffer.isFirstTorn == isTorn,
+        [buffer.count, buffer.firstLength, buffer.byteCount, buffer.length(limit: limit)]
+          == [texts.count, texts.first?.utf8.count ?? 0, ends.last ?? 0, length]
+      else {
         Issue.record("step \(step)")
         return
       }
