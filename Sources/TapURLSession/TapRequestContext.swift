@@ -30,12 +30,7 @@ extension URLRequest {
   /// The request is otherwise the same with a context and without one. A request without a URL has no
   /// context.
   public var tapContext: TapRequestContext? {
-    get {
-      // Foundation on Linux ends the process when it copies a request without a URL
-      // (`NSURLRequest.mutableCopy(with:)`).
-      guard ContextualURLRequest.isInUse, url != nil else { return nil }
-      return (self as NSURLRequest as? ContextualURLRequest)?.context
-    }
+    get { contextual?.context }
     set {
       guard url != nil else { return }
       // If it is unknown, a time-out other than the default was probably set.
@@ -43,6 +38,14 @@ extension URLRequest {
       self = ContextualURLRequest(copying: self as NSURLRequest, context: newValue) as URLRequest
       if isTimeoutSet { timeoutInterval = timeout }
     }
+  }
+
+  /// What keeps the context, if there is one.
+  var contextual: ContextualURLRequest? {
+    // Foundation on Linux ends the process when it copies a request without a URL
+    // (`NSURLRequest.mutableCopy(with:)`).
+    guard ContextualURLRequest.isInUse, url != nil else { return nil }
+    return self as NSURLRequest as? ContextualURLRequest
   }
 
   mutating func setTrace(_ trace: TraceContext) {

@@ -155,17 +155,19 @@ public final class URLSessionTap: Sendable {
     ownPort.store(endpoint?.port ?? 0, ordering: .relaxed)
   }
 
-  /// Whether to record a request to a server. It is described only for a filter.
-  func records(server: URLAuthority?, _ description: () -> RequestDescription) -> Bool {
-    if isOwnEndpoint(server) { return false }
+  /// Whether to record a request to a URL. It is described only for a filter.
+  func records(_ url: String, _ description: () -> RequestDescription) -> Bool {
+    if isOwnEndpoint(url) { return false }
     return recorder.outboundFilter.map { $0(description()) } ?? true
   }
 
-  /// Whether a server is the app's own endpoint.
-  func isOwnEndpoint(_ server: URLAuthority?) -> Bool {
+  /// Whether a URL leads to the app's own endpoint.
+  func isOwnEndpoint(_ url: String) -> Bool {
     let ownPort = ownPort.load(ordering: .relaxed)
-    guard ownPort != 0, let server, server.port == ownPort else { return false }
-    return state.withLock { $0.ownEndpoint }?.isNamed(by: server.host) == true
+    guard ownPort != 0, URLAuthority.port(of: url) == ownPort, let host = URLAuthority(url)?.host else {
+      return false
+    }
+    return state.withLock { $0.ownEndpoint }?.isNamed(by: host) == true
   }
 
   func install(in configuration: URLSessionConfiguration, client: String, hasOlderTasks: Bool = false) {

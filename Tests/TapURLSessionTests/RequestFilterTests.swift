@@ -81,7 +81,7 @@ struct RequestFilterTests {
       for name in names {
         let context = TapContext.of([tap])
         setenv(name, "http://127.0.0.1:1", 1)
-        #expect(context.accept(TaskRequest(own), in: nil) == nil)
+        #expect(context.accept(own, in: nil) == nil)
         unsetenv(name)
         #expect(context.seesAllRequests == (name == "HTTP_PROXY"), "\(name)")
       }
@@ -137,7 +137,7 @@ struct RequestFilterTests {
       let metricsClass: AnyClass = try #require(configuration.protocolClasses?.first)
       let context = try #require(ProtocolClasses.context(of: metricsClass))
       let request = URLRequest(url: try #require(URL(string: text)))
-      let isTaken = context.accept(TaskRequest(request), in: nil) != nil
+      let isTaken = context.accept(request, in: nil) != nil
       tap.flush()
       #expect(
         (isTaken, context.seesAllRequests, observer.started.isEmpty)

@@ -29,14 +29,11 @@ public struct OutboundRequests: Sendable {
     trace: TraceContext = .next(), fields: [String: FieldValue] = [:],
     headers: (String) -> String? = { _ in nil }
   ) -> ActiveRequest {
-    let (server, trace) = (URLAuthority(url), trace.madeHere)
+    let trace = trace.madeHere
     return ActiveRequest(
       RequestDescription(
-        direction: .outbound, client: client, method: method, url: url, serverAddress: server?.host,
-        serverPort: server?.port,
-        urlTemplate: urlTemplate ?? recorder.outboundTemplate(of: url, to: server), traceContext: trace,
-        fields: fields, headers: recorder.headers.request.values(headers), knownMethods: recorder.knownMethods
-      ),
+        madeBy: client, method: method, url: url, urlTemplate: urlTemplate, traceContext: trace,
+        fields: fields, headers: recorder.headers.request.values(headers), recorder: recorder),
       trace: trace, filter: recorder.outboundFilter, recorder: recorder)
   }
 }

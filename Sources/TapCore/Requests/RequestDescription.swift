@@ -52,6 +52,18 @@ extension RequestDescription {
       traceContext: traceContext, fields: fields, headers: headers, knownMethods: .standard)
   }
 
+  /// Describes a request that the app makes, as a recorder has it. The app's template takes precedence.
+  package init(
+    madeBy client: String, method: String, url: String, urlTemplate: String?, traceContext: TraceContext?,
+    fields: [String: FieldValue], headers: [String: String], recorder: RequestRecorder
+  ) {
+    let server = URLAuthority(url)
+    self.init(
+      direction: .outbound, client: client, method: method, url: url, serverAddress: server?.host,
+      serverPort: server?.port, urlTemplate: urlTemplate ?? recorder.outboundTemplate(of: url, to: server),
+      traceContext: traceContext, fields: fields, headers: headers, knownMethods: recorder.knownMethods)
+  }
+
   /// The path of the URL, percent-decoded and without the query.
   public var path: String {
     var url = url

@@ -23,7 +23,7 @@ public final class RequestRecorder: Sendable {
   private let learnedPaths: LearnedPaths?
   let inboundTemplates: PathTemplates?
   let headers: HeaderNames
-  package let knownMethods: KnownMethods
+  let knownMethods: KnownMethods
   let tracer: (any RequestTracer)?
   /// The share of the traces which begin here that is sampled.
   let traceSamplingRate: Double
@@ -164,7 +164,7 @@ public final class RequestRecorder: Sendable {
   public var inbound: InboundRequests { InboundRequests(recorder: self) }
 
   /// The template of a request that the app makes without one of its own: of the app's, else a learned one.
-  package func outboundTemplate(of url: String, to server: URLAuthority?) -> String? {
+  func outboundTemplate(of url: String, to server: URLAuthority?) -> String? {
     if let template = outboundTemplates?.template(forURL: url) { return template }
     guard let learnedPaths, let server else { return nil }
     return learnedPaths.template(forURL: url, of: server)

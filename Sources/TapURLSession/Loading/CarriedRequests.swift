@@ -12,8 +12,8 @@ package import TapFoundation
 /// an app's own chain of protocols, which asks elsewhere, stays under another queue, or is replaced by
 /// Foundation's next question.
 package final class CarriedRequests: Sendable {
-  /// What is known of a request that was accepted.
-  package struct Carried: Sendable {
+  /// What is known of a request that was accepted. An object, because most requests have none.
+  package final class Carried: Sendable {
     package let trace: TraceContext?
     let loader: URLProtocol.Type
     /// The context that accepted it.
@@ -70,25 +70,4 @@ package final class CarriedRequests: Sendable {
   }
 
   var count: Int { table.withLock { $0.newer.count + $0.older.count } }
-}
-
-/// The request of a task, with what is read of it.
-package struct TaskRequest: Sendable {
-  let request: URLRequest
-  let text: RequestText
-
-  package init(_ request: URLRequest) { (self.request, text) = (request, RequestText(request)) }
-}
-
-/// What is read of a task's request, once, because each of Foundation's getters makes a copy.
-package struct RequestText: Sendable {
-  let url: String
-  let method: String
-  let server: URLAuthority?
-
-  package init(_ request: URLRequest) {
-    url = request.url?.absoluteString ?? ""
-    method = request.httpMethod ?? "GET"
-    server = URLAuthority(url)
-  }
 }

@@ -20,7 +20,7 @@ extension ClientRelay {
   /// Records that there is no loader after all.
   func refuse(at now: Instant = .now) {
     progress.state.withLock { $0.phase = .done }
-    for request in requests {
+    requests.forEach { request in
       request.record.begin(at: now)
       request.record.end(.failure(.unsupportedURL, statusCode: nil), at: now)
     }
@@ -37,7 +37,7 @@ extension ClientRelay {
   /// retains it anyway. From Swift 6.3.2 on a task without a credential ends by itself, with the 401; before,
   /// it never ends.
   func watch(_ task: URLSessionTask, since start: Instant = .now) {
-    guard requests.contains(where: \.record.isActive) else {
+    guard requests.areActive else {
       leave(at: .now)
       return
     }
@@ -72,7 +72,7 @@ extension ClientRelay {
     }
     if isFirst, !hasStarted, isLast, transfer.end != .cancelled {
       // The loader reports its end as it is made.
-      for request in requests { request.record.begin(at: now) }
+      requests.forEach { $0.record.begin(at: now) }
     }
     if hasStarted, !transfer.relay.isFromCache {
       context.curl?.read(loader, into: &transfer)
@@ -100,7 +100,7 @@ extension ClientRelay {
 
   /// Tells the taps which info of libcurl or the kernel is not believed.
   func report(_ disbelief: String) {
-    for request in requests { request.tap.configuration.reportDisbelief?(disbelief) }
+    requests.forEach { $0.tap.configuration.reportDisbelief?(disbelief) }
   }
 
   /// Ends the request, with what is known of the transfer. Without an error the whole response has arrived.
@@ -126,10 +126,10 @@ extension ClientRelay {
     let message =
       failure?.curlMessage ?? failure?.timeoutMessage(context.curl?.timeout(of: task), hasHead: hasHead)
     let hasResponse = transfer.isNative || response != nil || transfer.relay.loadedBytes != nil
-    let sent = hasResponse ? transfer.requestBodySize(of: task, method: method) : nil
-    let received = transfer.responseBodySize(method: method, response)
+    let sent = hasResponse ? transfer.requestBodySize(of: task, method: progress.method) : nil
+    let received = transfer.responseBodySize(method: progress.method, response)
     let headers = context.keepsHeaders ? response?.allHeaderFields as? [String: String] ?? [:] : [:]
-    for request in requests {
+    requests.forEach { request in
       request.record.end(end, at: now) { observation in
         if end == .cancelled { observation.headStatusCode = statusCode }
         observation.errorMessage = message
@@ -174,7 +174,7 @@ extension ClientRelay {
       report("what the kernel says of connections contradicts libcurl: not used in this process any more")
       fallthrough
     case .unknown, .contradiction:
-      for request in requests { request.tap.configuration.unknownConnections?.increment() }
+      requests.forEach { $0.tap.configuration.unknownConnections?.increment() }
     }
   }
 

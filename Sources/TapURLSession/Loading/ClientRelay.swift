@@ -12,18 +12,17 @@ import TapFoundation
 final class ClientRelay: NSObject, URLProtocolClient {
   let original: any URLProtocolClient
   let context: TapContext
-  let method: String
   /// The request as each tap of the session records it. The first end counts.
-  let requests: [TapContext.Request]
+  let requests: TapContext.Requests
   let progress: TransferProgress
 
   /// - Parameter trace: The trace in which the app resumed the task, if it is known.
   init(
-    to original: any URLProtocolClient, _ asked: TaskRequest, in trace: TraceContext?, context: TapContext
+    to original: any URLProtocolClient, _ request: URLRequest, in trace: TraceContext?, context: TapContext
   ) {
-    (self.original, self.context, method) = (original, context, asked.text.method)
-    progress = TransferProgress(of: asked.text, curl: context.curl)
-    requests = context.observe(asked, in: trace, progress: progress)
+    (self.original, self.context) = (original, context)
+    progress = TransferProgress(to: request.urlText, method: request.method, curl: context.curl)
+    requests = context.observe(request, to: progress.url, in: trace, progress: progress)
   }
 
   /// A request whose task goes away without an end was abandoned.
@@ -31,7 +30,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     if isDone { return }
     leave(at: .now)
     let statusCode = progress.progress.statusCode
-    for request in requests { request.record.end(.cancelled) { $0.headStatusCode = statusCode } }
+    requests.forEach { $0.record.end(.cancelled) { $0.headStatusCode = statusCode } }
   }
 
   /// Whether the loader has reported its end, and Foundation puts no other loader in its place.
@@ -44,7 +43,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     let now = Instant.now
     guard progress.state.withLock({ $0.begin(at: now) }) else { return }
     let time = Timestamp.now
-    for request in requests { request.record.begin(at: now, time: time) }
+    requests.forEach { $0.record.begin(at: now, time: time) }
     guard let curl = context.curl, curl.isNative(loader), let task = loader.task else { return }
     if Witness.libcurl.isUnchecked, !curl.foundation.holds(for: loader, of: task) {
       if Witness.libcurl.reject() {

@@ -28,8 +28,8 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
   override class func canInit(with request: URLRequest) -> Bool {
     // Runs under a lock of the whole process: ask, and touch no session.
     guard let context else { return false }
-    let (asked, trace) = (TaskRequest(request), TraceContext.ofCurrentWork)
-    guard let loader = context.accept(asked, in: trace) else { return false }
+    let trace = TraceContext.ofCurrentWork
+    guard let loader = context.accept(request, in: trace) else { return false }
     if trace != nil || context.nativeFirst == nil {
       CarriedRequests.shared.add(.init(trace: trace, loader: loader, context: context))
     } else {
@@ -51,7 +51,7 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
     self.task = task
     let carried = CarriedRequests.shared.take(from: TaskQueue(of: task))
     guard let context = Self.context, let originalClient = super.client else { return }
-    let relay = ClientRelay(to: originalClient, TaskRequest(request), in: carried?.trace, context: context)
+    let relay = ClientRelay(to: originalClient, request, in: carried?.trace, context: context)
     self.relay = relay
     let isOfContext = carried?.context == ObjectIdentifier(context)
     guard let loaderClass = isOfContext ? carried?.loader : context.loader(for: request) else { return }

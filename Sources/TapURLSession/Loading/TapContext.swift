@@ -70,31 +70,28 @@ final class TapContext: Sendable {
   /// casts its loader to the native class, and other schemes have no metrics here.
   ///
   /// - Parameter trace: The trace in which the app asks.
-  func accept(_ asked: TaskRequest, in trace: TraceContext?) -> URLProtocol.Type? {
+  func accept(_ request: URLRequest, in trace: TraceContext?) -> URLProtocol.Type? {
     if clients.isEmpty {
       warn()
       return nil
     }
-    let request = asked.request
-    var isRecorded = false
-    for client in clients where !isRecorded { isRecorded = records(asked, for: client) }
-    let isOurs = asked.text.url.hasPrefix("http:") || asked.text.url.hasPrefix("https:")
+    let url = request.urlText
+    let isRecorded = clients.contains { records(request, to: url, for: $0) }
+    let isOurs = url.utf8.starts(with: "http:".utf8) || url.utf8.starts(with: "https:".utf8)
     if isRecorded, isOurs, let loader = loader(for: request) { return loader }
     let other = (loaders + Self.native).first { $0.canInit(with: request) }
-    if let other, takesConnection(other, to: asked.text.server) {
-      hasExcluded.store(true, ordering: .relaxed)
-    }
-    if isRecorded, other == nil, isRefused(request) { recordRefusal(of: asked, in: trace) }
+    if let other, takesConnection(other, to: url) { hasExcluded.store(true, ordering: .relaxed) }
+    if isRecorded, other == nil, isRefused(request) { recordRefusal(of: request, in: trace) }
     return nil
   }
 
   /// Whether an excluded request, or a WebSocket, uses a connection of libcurl that others may wait for.
   /// Requests to the app's own endpoint share none, unless all use one proxy (`http_proxy(7)` of curl: the
   /// name in capitals is not read).
-  private func takesConnection(_ loader: URLProtocol.Type, to server: URLAuthority?) -> Bool {
+  private func takesConnection(_ loader: URLProtocol.Type, to url: String) -> Bool {
     guard Self.native.contains(where: { $0 == loader }) else { return false }
     let hasProxy = ["http_proxy", "all_proxy", "ALL_PROXY"].contains { (name: String) in getenv(name) != nil }
-    return hasProxy || !clients.allSatisfy { $0.tap.isOwnEndpoint(server) }
+    return hasProxy || !clients.allSatisfy { $0.tap.isOwnEndpoint(url) }
   }
 
   /// Once: otherwise an app that did not keep its tap would wonder where its metrics are.
@@ -106,9 +103,9 @@ final class TapContext: Sendable {
     )
   }
 
-  private func records(_ asked: TaskRequest, for client: Client) -> Bool {
-    client.tap.records(server: asked.text.server) {
-      describe(asked, for: client, trace: asked.request.ownTrace, hasHeaders: true)
+  private func records(_ request: URLRequest, to url: String, for client: Client) -> Bool {
+    client.tap.records(url) {
+      describe(request, to: url, for: client, trace: request.ownTrace, hasHeaders: true)
     }
   }
 
@@ -118,23 +115,45 @@ final class TapContext: Sendable {
     let tap: URLSessionTap
   }
 
+  /// A request as each of its taps records it. Of one tap, as mostly, it takes no array.
+  struct Requests: Sendable {
+    private(set) var first: Request?
+    private var others: [Request] = []
+
+    mutating func append(_ request: Request) {
+      if first == nil { first = request } else { others.append(request) }
+    }
+
+    @inline(__always)
+    func forEach(_ body: (Request) -> Void) {
+      if let first { body(first) }
+      others.forEach(body)
+    }
+
+    /// Whether a record has not ended.
+    var areActive: Bool {
+      first?.record.isActive == true || others.contains(where: \.record.isActive)
+    }
+  }
+
   /// The request as each of its taps records it.
   ///
   /// - Parameter parent: The trace in which the app makes it. The request's own takes precedence.
   func observe(
-    _ asked: TaskRequest, in parent: TraceContext?, progress: (any RequestProgressSource)? = nil
-  ) -> [Request] {
-    let own = asked.request.ownTrace
+    _ request: URLRequest, to url: String, in parent: TraceContext?,
+    progress: (any RequestProgressSource)? = nil
+  ) -> Requests {
+    let own = request.ownTrace
     var trace = own.map { $0.within(parent?.served ?? $0.served) } ?? parent.map { TraceContext.next(in: $0) }
-    var requests: [Request] = []
+    var requests = Requests()
     for client in clients(of: trace?.served) {
       let tap = client.tap
       // With one tap, `accept` has asked the filter.
-      if tap.isStopped || clients.count > 1 && !records(asked, for: client) { continue }
+      if tap.isStopped || clients.count > 1 && !records(request, to: url, for: client) { continue }
       let hasHeaders = tap.configuration.collectsHeaders
       let record = RequestRecord(
-        describe(asked, for: client, trace: trace, hasHeaders: hasHeaders), recorder: tap.recorder,
-        progress: progress)
+        describe(request, to: url, for: client, trace: trace, hasHeaders: hasHeaders),
+        recorder: tap.recorder, progress: progress)
       requests.append(Request(record: record, tap: tap))
       // It is one call of the served request, whatever the number of taps.
       trace = trace?.within(nil)
@@ -151,18 +170,13 @@ final class TapContext: Sendable {
 
   /// Describes a request as the app made it. A template of its own takes precedence over the tap's.
   private func describe(
-    _ asked: TaskRequest, for client: Client, trace: TraceContext?, hasHeaders: Bool
+    _ request: URLRequest, to url: String, for client: Client, trace: TraceContext?, hasHeaders: Bool
   ) -> RequestDescription {
-    let (context, text) = (asked.request.tapContext, asked.text)
-    let recorder = client.tap.recorder
-    var description = RequestDescription(
-      client: client.name, method: text.method, url: text.url, serverAddress: text.server?.host,
-      serverPort: text.server?.port,
-      urlTemplate: context?.urlTemplate ?? recorder.outboundTemplate(of: text.url, to: text.server),
-      traceContext: trace, fields: context?.fields ?? [:],
-      headers: hasHeaders ? asked.request.allHTTPHeaderFields ?? [:] : [:])
-    description.knownMethods = recorder.knownMethods
-    return description
+    let contextual = request.contextual
+    return RequestDescription(
+      madeBy: client.name, method: request.method, url: url, urlTemplate: contextual?.context?.urlTemplate,
+      traceContext: trace, fields: contextual?.context?.fields ?? [:],
+      headers: hasHeaders ? request.allHTTPHeaderFields ?? [:] : [:], recorder: client.tap.recorder)
   }
 
   // MARK: The loaders
@@ -193,9 +207,9 @@ final class TapContext: Sendable {
 
   /// Foundation itself fails a task that no loader takes, and calls no loader: `canInit` is the only sign of
   /// it.
-  private func recordRefusal(of asked: TaskRequest, in trace: TraceContext?) {
+  private func recordRefusal(of request: URLRequest, in trace: TraceContext?) {
     let now = Instant.now
-    for refused in observe(asked, in: trace) {
+    observe(request, to: request.urlText, in: trace).forEach { refused in
       refused.record.begin(at: now)
       refused.record.end(.failure(.unsupportedURL, statusCode: nil), at: now)
     }
@@ -203,9 +217,14 @@ final class TapContext: Sendable {
 }
 
 extension URLRequest {
+  /// Empty without a URL.
+  var urlText: String { url?.absoluteString ?? "" }
+
+  var method: String { httpMethod ?? "GET" }
+
   /// The trace that the app gave the request: that of its header, or of its context.
   fileprivate var ownTrace: TraceContext? {
-    let given = tapContext?.traceContext
+    let given = contextual?.context?.traceContext
     // Case-insensitive (RFC 9110, section 5.1), without a lowercase copy of each name, which Foundation's own
     // search makes.
     let traceparent = allHTTPHeaderFields?.first {

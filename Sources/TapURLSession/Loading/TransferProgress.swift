@@ -151,16 +151,20 @@ final class TransferProgress: RequestProgressSource {
   }
 
   let state: Mutex<State>
-  private let request: RequestText
+  let url: String
+  let method: String
   private let curl: CurlInfo?
 
-  init(of request: RequestText, curl: CurlInfo?) {
-    (self.request, self.curl) = (request, curl)
-    state = Mutex(State(relay: TransferInfo.Relay(isSecure: request.url.hasPrefix("https:"))))
+  init(to url: String, method: String, curl: CurlInfo?) {
+    (self.url, self.method, self.curl) = (url, method, curl)
+    state = Mutex(State(relay: TransferInfo.Relay(isSecure: url.hasPrefix("https:"))))
   }
 
   /// The host and the port of the request: what libcurl says of some servers' transfers is doubted.
-  var server: String { "\(request.server?.host ?? ""):\(request.server?.port ?? 0)" }
+  var server: String {
+    let server = URLAuthority(url)
+    return "\(server?.host ?? ""):\(server?.port ?? 0)"
+  }
 
   /// A native loader has started. On Foundation's queue.
   func follow(_ loader: URLProtocol, on queue: DispatchQueue?, countedSince start: Instant?) {
@@ -172,13 +176,12 @@ final class TransferProgress: RequestProgressSource {
 
   /// The task's protocol goes away, and with it the loader, whose client leads here.
   func leave() {
-    let native = state.withLock { state in
-      defer { state.native?.loader = nil }
+    let loader = state.withLock { state in
       state.leave()
-      return state.native
+      return state.native?.loader.take()
     }
-    // The loader is freed outside the lock.
-    withExtendedLifetime(native) {}
+    // Freed outside the lock.
+    withExtendedLifetime(loader) {}
   }
 
   var progress: RequestProgress { state.withLock { $0.progress(at: .now) } }
@@ -226,7 +229,7 @@ final class TransferProgress: RequestProgressSource {
         activity, bodySize: task.flatMap { bodySize(of: $0) },
         // By HTTP/2 it may be another transfer's.
         unsent: transfer.isHTTP1 ? info?.unsentBytes : nil)
-    look.found.requestBodySize = transfer.requestBodySize(of: task, method: request.method)
+    look.found.requestBodySize = transfer.requestBodySize(of: task, method: method)
     look.found.responseBodySize = transfer.receivedBytes
     look.passed = TransferLook.Passed(
       statusCode: transfer.statusCode, isSent: transfer.preTransfer > 0, sentBytes: transfer.sentBytes,
@@ -244,7 +247,7 @@ final class TransferProgress: RequestProgressSource {
 
   /// How many bytes the body of a request has; `nil` for a stream.
   private func bodySize(of task: URLSessionTask) -> Int64? {
-    if request.method == "HEAD" || request.method == "GET" { return 0 }
+    if method == "HEAD" || method == "GET" { return 0 }
     let expected = task.countOfBytesExpectedToSend
     if expected > 0 { return expected }
     return task is URLSessionUploadTask || task.originalRequest?.httpBodyStream != nil ? nil : 0

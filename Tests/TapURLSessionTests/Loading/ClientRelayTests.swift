@@ -72,7 +72,7 @@ struct ClientRelayTests {
   }
 
   private func relay(in context: TapContext? = nil) -> ClientRelay {
-    ClientRelay(to: client, TaskRequest(request), in: nil, context: context ?? .of([tap]))
+    ClientRelay(to: client, request, in: nil, context: context ?? .of([tap]))
   }
 
   private var stops: Int {
@@ -260,7 +260,7 @@ struct ClientRelayTests {
     tap.stop()
     try await withTask { task in
       let relay = relay(in: context)
-      #expect(relay.requests.isEmpty)
+      #expect(relay.requests.first == nil)
       relay.start(try #require(TapContext.nativeHTTP).init(task: task, cachedResponse: nil, client: relay))
       #expect(!Self.hasRoom(context))
       relay.watch(task)

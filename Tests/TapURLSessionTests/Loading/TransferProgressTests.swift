@@ -388,7 +388,7 @@ private final class AskedProtocol: URLProtocol {
     url = request.url ?? URL(fileURLWithPath: "/")
     // Foundation's own client, which a protocol without one makes.
     let original = MockProtocol(task: task, cachedResponse: nil, client: client).client
-    relay = original.map { ClientRelay(to: $0, TaskRequest(request), in: nil, context: Self.context) }
+    relay = original.map { ClientRelay(to: $0, request, in: nil, context: Self.context) }
     loader = TapContext.nativeHTTP?.init(task: task, cachedResponse: cachedResponse, client: relay)
     super.init(request: request, cachedResponse: cachedResponse, client: client)
     self.task = task
