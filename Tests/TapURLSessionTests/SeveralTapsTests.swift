@@ -92,7 +92,7 @@ struct SeveralTapsTests {
   @Test func `the others still know of a request that was left out before`() throws {
     let (unused, used) = (TapContext.of(taps), TapContext.of(taps))
     let socket = URLRequest(url: try #require(URL(string: "ws://other.test/")))
-    #expect(used.accept(TaskRequest(socket), in: nil) == nil)
+    #expect(used.accept(socket, in: nil) == nil)
     expectEqual([unused, used].map { $0.without(taps[0]).seesAllRequests }, [true, false])
     // And transfers that began before hold connections.
     #expect(used.without(taps[0]).count === used.count)

@@ -223,7 +223,7 @@ struct ConnectionsTests {
     let task = base.dataTask(with: origin.url())
     let client = try #require(MockProtocol(task: task, cachedResponse: nil, client: nil).client)
     let relay = ClientRelay(
-      to: client, TaskRequest(URLRequest(url: origin.url())), in: nil, context: context)
+      to: client, URLRequest(url: origin.url()), in: nil, context: context)
     relay.start(loaderClass.init(task: task, cachedResponse: nil, client: relay))
     #expect(!relay.leave(at: .now))
   }
