@@ -21,6 +21,7 @@ import Synchronization
     let asksForHelp = rest.contains { $0 == "--help" || $0 == "-h" }
     do {
       switch command {
+      case _ where asksForHelp && Help.text(of: command) != nil: Terminal.say(Help.text(of: command) ?? "")
       case "--version", "version": Terminal.say("session-tap \(Tap.version)")
       case "help", "--help", "-h":
         guard let topic = rest.first else {
@@ -29,13 +30,9 @@ import Synchronization
         }
         guard let text = Help.text(of: topic) else { throw UsageError("unknown command \(topic)") }
         Terminal.say(text)
-      case "demo" where asksForHelp: Terminal.say(Help.demo)
-      case "probe" where asksForHelp: Terminal.say(Help.probe)
-      case "why" where asksForHelp: Terminal.say(Help.why)
       case "why":
         let options = try Options(rest, names: Options.common, flags: ["--json"])
         return try await Why(options).ask(asJSON: options.has("--json")) ? EX_OK : EXIT_FAILURE
-      case "black-box" where asksForHelp: Terminal.say(Help.blackBox)
       case "demo":
         let names = Options.common.union(["--rate", "--requests", "--duration", "--faults"])
         try await demo(Options(rest, names: names))

@@ -108,7 +108,8 @@ struct EnvironmentVariable: Sendable {
     flag("SESSION_TAP_ALLOW_NETWORK", .endpoint, \.access.allowsAnyoneFromNetwork),
     file("SESSION_TAP_BEARER_TOKEN_FILE", \.access.bearerTokenFile),
     file("SESSION_TAP_BASIC_PASSWORD_FILE", \.access.basicPasswordFile),
-    EnvironmentVariable(log, sets: \.log?.kinds, otherwise: "neither 'off' nor places, separated by commas") {
+    EnvironmentVariable(log, sets: \.log?.places, otherwise: "neither 'off' nor places, separated by commas")
+    {
       text, configuration in
       let places = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
       let isOff = places == ["off"]

@@ -142,20 +142,14 @@ extension Tap.Configuration {
   ) throws(RegistryError) -> Endpoint? {
     guard var endpoint else { return nil }
     if let log, endpoint.logRefusal == nil { endpoint.logRefusal = { line in log.log(.warn, line) } }
-    let servedLog = servesLog ? log : nil
-    var further =
-      EndpointRoute.page(showsLog: servedLog != nil) + [
-        .history(PageHistory(recorder)), .why(recorder),
-      ]
-    if let servedLog {
-      let waits = PageWaits(recorder) {
-        String(decoding: servedLog.lines(of: [$0], byteLimit: .max), as: UTF8.self)
-      }
-      further += [.logs(of: servedLog), .requests(of: recorder, as: servedLog), .waits(waits)]
-    } else {
-      further.append(.waits(PageWaits(recorder)))
+    var routes = EndpointRoute.page(showsLog: servesLog) + [.history(PageHistory(recorder)), .why(recorder)]
+    var line: (@Sendable (RequestSnapshot) -> String)?
+    if servesLog, let log {
+      line = { String(decoding: log.lines(of: [$0], byteLimit: .max), as: UTF8.self) }
+      routes += [.logs(of: log), .requests(of: recorder, as: log)]
     }
-    return try Endpoint(configuration: endpoint, registry: registry, further: further)
+    routes.append(.waits(PageWaits(recorder, line: line)))
+    return try Endpoint(configuration: endpoint, registry: registry, further: routes)
   }
 }
 

@@ -46,20 +46,37 @@ extension RequestLog {
   ///
   ///     let log = try RequestLog(to: [.file("requests.jsonl"), .standardError])
   public struct Destination: Sendable, ExpressibleByArrayLiteral {
-    package struct Place {
-      /// What distinguishes a place from others.
-      package enum Kind: Hashable, Sendable { case file(String), descriptor(Int32), memory, custom }
-
-      let kind: Kind
-      let makeOutput: @Sendable (Configuration, LogFaults) throws(RequestLogError) -> any LogOutput
+    package enum Place: Equatable, Sendable {
+      case file(String), descriptor(Int32), memory, custom(any LogSink)
 
       /// What messages call it.
       var text: String {
-        switch kind {
+        switch self {
         case .file(let path): RequestLogError.quoted(path)
         case .descriptor(let number): "(descriptor \(number))"
         case .memory: "(memory)"
         case .custom: "(custom)"
+        }
+      }
+
+      func makeOutput(
+        _ configuration: Configuration, _ faults: LogFaults
+      ) throws(RequestLogError) -> any LogOutput {
+        switch self {
+        case .file(let path): try FileOutput(path, configuration, faults)
+        case .descriptor(let number): try DescriptorOutput(number)
+        case .memory: MemoryOutput()
+        case .custom(let sink): SinkOutput(sink: sink, faults: faults)
+        }
+      }
+
+      /// Sinks of the app's own are all one.
+      package static func == (one: Place, other: Place) -> Bool {
+        switch (one, other) {
+        case (.file(let path), .file(let other)): path == other
+        case (.descriptor(let number), .descriptor(let other)): number == other
+        case (.memory, .memory), (.custom, .custom): true
+        default: false
         }
       }
     }
@@ -68,22 +85,14 @@ extension RequestLog {
     static let limit = 16
 
     /// At least one.
-    let places: [Place]
-
-    /// What distinguishes a destination from others. Sinks of the app's own are all one.
-    package var kinds: [Place.Kind] { places.map(\.kind) }
+    package let places: [Place]
 
     /// Whether rotation has an effect.
-    package var isFile: Bool { places.contains { if case .file = $0.kind { true } else { false } } }
+    package var isFile: Bool { places.contains { if case .file = $0 { true } else { false } } }
 
-    var usesStandardStreams: Bool { places.contains { [.descriptor(1), .descriptor(2)].contains($0.kind) } }
+    var usesStandardStreams: Bool { places.contains { [.descriptor(1), .descriptor(2)].contains($0) } }
 
-    init(
-      _ kind: Place.Kind,
-      makeOutput: @escaping @Sendable (Configuration, LogFaults) throws(RequestLogError) -> any LogOutput
-    ) {
-      places = [Place(kind: kind, makeOutput: makeOutput)]
-    }
+    private init(_ place: Place) { places = [place] }
 
     /// Several places. A file that is among them twice, by whatever paths and descriptors, gets each line
     /// once: the log compares what they lead to. None at all is ``memory``.
@@ -100,11 +109,7 @@ extension RequestLog {
     ///
     /// The path may be a FIFO, whose reader may come later while lines wait, or a character device such as
     /// `/dev/null`. The start refuses directories, Unix sockets and block devices.
-    public static func file(_ path: String) -> Destination {
-      Destination(.file(path)) { configuration, faults throws(RequestLogError) in
-        try FileOutput(path, configuration, faults)
-      }
-    }
+    public static func file(_ path: String) -> Destination { Destination(.file(path)) }
 
     /// Standard output, as containers collect it. If it is closed, the log does not start.
     public static var standardOutput: Destination { .descriptor(1) }
@@ -121,21 +126,13 @@ extension RequestLog {
     /// A descriptor of a file, a pipe or a connected socket, which the app has opened for writing and keeps
     /// open. The log does not close it.
     public static func descriptor(_ descriptor: Int32) -> Destination {
-      Destination(.descriptor(descriptor)) { _, _ throws(RequestLogError) in
-        try DescriptorOutput(descriptor)
-      }
+      Destination(.descriptor(descriptor))
     }
 
     /// Keeps lines in memory only, as many as ``Configuration/recentLineLimit`` says.
-    public static var memory: Destination {
-      Destination(.memory) { _, _ throws(RequestLogError) in MemoryOutput() }
-    }
+    public static var memory: Destination { Destination(.memory) }
 
     /// A sink of the app's own.
-    public static func custom(_ sink: some LogSink) -> Destination {
-      Destination(.custom) { _, faults throws(RequestLogError) in
-        SinkOutput(sink: sink, faults: faults)
-      }
-    }
+    public static func custom(_ sink: some LogSink) -> Destination { Destination(.custom(sink)) }
   }
 }

@@ -792,7 +792,7 @@ const serverKey = ({ client, host }) => JSON.stringify([client, host]);
 const column = (name, of, as, act) => ({ name, of, as, act }), link = (name, of, act) => column(name, of, undefined, act);
 const clientOf = one => one.client || one.side;
 const pathOf = one => `${one.method} ${one.path}`.trim() || "–";
-const CLIENT = column("Client", clientOf), HOST = column("Host", one => one.host || "–");
+const HOST = column("Host", one => one.host || "–");
 // The bar of a served request is what it waits for, beside its own time.
 const NOW = [link("What", one => one.sentence, row => openRow(row)), column("Client", clientOf),
   Object.assign(column("Whose time", one => hasShares(one) ? `${seconds(one.figures.upstream_s)} upstream, ${seconds(one.figures.own_s)} own` : ""),

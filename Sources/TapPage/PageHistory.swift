@@ -129,9 +129,12 @@ private struct HistoryLists {
   }
 
   private static func json(_ request: RequestHistory.Example, _ series: Int) -> JSON {
+    let upstream = request.upstream?.nanoseconds
     let times = [
       ("series", .number(series)), ("end_us", .time(request.end)),
-      ("duration_s", seconds(request.nanoseconds)),
+      ("duration_s", seconds(request.nanoseconds)), ("upstream_s", seconds(upstream)),
+      ("own_s", seconds(upstream.map { max(0, request.nanoseconds - $0) })),
+      ("upstream_requests", JSON.number(request.upstream?.requestCount)),
     ]
     return .object(
       times + phases(request.timings) + [

@@ -86,7 +86,7 @@ import TestSupport
 
   /// What a configuration has in place of the defaults, and its warnings.
   private static func text(_ configuration: Tap.Configuration, _ environment: [String: String]) -> String {
-    let places = configuration.log?.kinds.map { kind in
+    let places = configuration.log?.places.map { kind in
       switch kind {
       case .file(let path): path
       case .descriptor(let number): "fd \(number)"
@@ -350,7 +350,7 @@ import TestSupport
     #expect(configuration.target["service_version"] == "2")
     #expect(TargetInfo(serviceName: "till")["service_name"] == "till")
     let places: [RequestLog.Destination] = [.stdout, .stderr, .file(URL(fileURLWithPath: "/a b.jsonl"))]
-    expectEqual(places.flatMap(\.kinds), [.descriptor(1), .descriptor(2), .file("/a b.jsonl")])
+    expectEqual(places.flatMap(\.places), [.descriptor(1), .descriptor(2), .file("/a b.jsonl")])
     configuration.endpoint?.port = 0
     expectEqual(configuration.endpoint.map { [$0.address.host, "\($0.address.port)"] }, ["127.0.0.1", "0"])
     let tap = try Tap(.test { $0.endpoint = nil })

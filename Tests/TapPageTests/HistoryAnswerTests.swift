@@ -109,6 +109,15 @@ struct HistoryAnswerTests {
     ].joined(separator: ",")
     let json = String(decoding: PageHistory(driver.recorder).json(), as: UTF8.self)
     #expect(json.hasSuffix("\"slowest\":[\(request)],\"failed\":[\(request)]}\n"), "\(json)")
+    // Of a served request, how long it waited for its calls: without that the page says that there were none.
+    let served = driver.recorder.inbound.begin(method: "GET", path: "/", route: "/a")
+    driver.recorder.outbound.begin(client: "b", method: "GET", url: "/", trace: served.trace.child()).end(
+      statusCode: 200)
+    served.end(statusCode: 200)
+    let both = String(decoding: PageHistory(driver.recorder).json(), as: UTF8.self)
+    #expect(
+      both.contains(/"duration_s":[^,]+,"upstream_s":[^,]+,"own_s":[^,]+,"upstream_requests":1,"http/),
+      "\(both)")
   }
 
   @Test func `counts each request once on many threads`() throws {

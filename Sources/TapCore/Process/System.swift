@@ -29,7 +29,7 @@ package enum System {
 
   private static func configuration(_ name: Int32) -> Int { max(1, sysconf(name)) }
 
-  package struct Failure: Error, Hashable {
+  package struct Failure: Error, Hashable, CustomStringConvertible {
     package let code: Int32
 
     package init(code: Int32) { self.code = code }
@@ -42,6 +42,8 @@ package enum System {
     package static let denied = Failure(code: EACCES)
     package static let brokenPipe = Failure(code: EPIPE)
     package static let invalid = Failure(code: EINVAL)
+
+    package var description: String { text }
 
     package var text: String {
       var buffer = [CChar](repeating: 0, count: 256)

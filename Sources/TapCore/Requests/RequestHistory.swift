@@ -213,8 +213,8 @@ package struct RequestHistory: Sendable {
   }
 
   /// Adds what the calls within a request took.
-  mutating func add(_ time: UpstreamTime, of duration: Duration, route: String?) {
-    upstream[route, default: Upstream(route: route)].add(time, of: duration)
+  mutating func add(_ time: UpstreamTime, route: String?) {
+    upstream[route, default: Upstream(route: route)].add(time)
   }
 
   /// - Parameter values: Those of the ``changed`` series now.
@@ -257,21 +257,15 @@ package struct RequestHistory: Sendable {
 }
 
 extension RequestHistory {
-  /// What the calls within the requests of one route took in one slot. Counts those requests alone within
-  /// which there were calls.
+  /// What the calls within the requests of one route took in one slot.
   package struct Upstream: Sendable {
     /// `nil` if none matched.
     package let route: String?
-    package internal(set) var requestCount = 0
-    /// The sum of the durations of these requests.
-    package internal(set) var duration = Duration.zero
     /// The sum of the times in which calls were active.
     package internal(set) var upstream = Duration.zero
     package internal(set) var clients: [UpstreamTime.Client] = []
 
-    mutating func add(_ time: UpstreamTime, of duration: Duration) {
-      requestCount += 1
-      self.duration += duration
+    mutating func add(_ time: UpstreamTime) {
       upstream += time.duration
       for client in time.clients {
         let index = clients.firstIndex { $0.name == client.name } ?? clients.count

@@ -136,7 +136,7 @@ package struct RequestStore: Sendable {
       upstreams.record(seconds(client.nanoseconds), in: id, column: 1)
       return upstreams.series.isOverflow(id)
     }
-    if !routes.series.isOverflow(id) { history?.add(time, of: request.duration, route: route) }
+    if !routes.series.isOverflow(id) { history?.add(time, route: route) }
   }
 
   /// Finds the series of a phase, to which the end leads from now on.

@@ -49,7 +49,7 @@ struct Authenticator: Sendable {
         }
         cause = "no line has any"
       } catch {
-        cause = (error as? System.Failure)?.text ?? "\(error)"
+        cause = "\(error)"
       }
       throw EndpointError(
         .noCredentials,

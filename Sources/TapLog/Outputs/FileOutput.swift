@@ -87,14 +87,14 @@ struct FileOutput: LogOutput {
   private mutating func rotate(_ file: OpenFile, by rotation: LogRotation) {
     guard let old = RotatedFiles(ofLogAt: path) else { return }
     synchronize()
-    faults.attempt(.rotation) { () throws(System.Failure) in
+    faults.attempt(.rotation) {
       // Another log of the same path may have moved it, and begun the next.
       let newest = file.isAt(path) ? try old.moveLog(at: .now) : nil
       keepPermissions()
       try open()
       file.close()
       guard let newest else { return }
-      faults.attempt(.oldFiles) { () throws(System.Failure) in
+      faults.attempt(.oldFiles) {
         try old.removeExcess(by: rotation, newest: newest)
       }
     }

@@ -58,23 +58,23 @@ final class LogFaults: Sendable {
     say(text + " again")
   }
 
-  func attempt(_ kind: Kind, _ body: () throws(System.Failure) -> Void) {
-    do throws(System.Failure) {
+  func attempt(_ kind: Kind, _ body: () throws -> Void) {
+    do {
       try body()
       works(kind)
     } catch {
-      failed(kind, error.text)
+      failed(kind, "\(error)")
     }
   }
 
   /// Makes what was written to a file survive a loss of power.
   func synchronize(_ descriptor: Int32) {
-    attempt(.synchronization) { () throws(System.Failure) in try System.synchronize(descriptor) }
+    attempt(.synchronization) { try System.synchronize(descriptor) }
   }
 
   /// Makes the names in a folder survive a loss of power.
   func synchronize(folder: String) {
-    attempt(.synchronization) { () throws(System.Failure) in
+    attempt(.synchronization) {
       let descriptor = try System.openForReading(folder)
       defer { System.close(descriptor) }
       do throws(System.Failure) {

@@ -40,14 +40,7 @@ struct SinkOutput: LogOutput {
     }
   }
 
-  func flush() {
-    do {
-      try sink.flush()
-      faults.works(.synchronization)
-    } catch {
-      faults.failed(.synchronization, "\(error)")
-    }
-  }
+  func flush() { faults.attempt(.synchronization) { try sink.flush() } }
 
   func close() { sink.close() }
 }

@@ -21,7 +21,6 @@ extension Evidence {
     }
     self.steps = steps.values.sorted { $0.begin < $1.begin }
     active = Self.active(waiting)
-    moreActive = max(0, waiting.count - waiting.oldest.count)
     (held, unstarted) = (waiting.held, waiting.unstartedCount)
     previousEnd = recorder.blackBox?.previousEnd.flatMap { Self.sentence($0, at: time) }
   }

@@ -112,8 +112,6 @@ struct Evidence: Sendable {
   var steps: [Step] = []
   /// Those that may hang, the oldest first.
   var active: [Active] = []
-  /// How many more there are.
-  var moreActive = 0
   /// The queue of all URLSessions, if it is held, and how many requests it has not started.
   var held: HeldQueue?
   var unstarted = 0

@@ -22,15 +22,15 @@ extension Past {
       unstarted.isEmpty
       ? "starts no request" + (named.isEmpty ? "" : ", and those of \(named) do not go on,")
       : "has not started \(Words.count(evidence.unstarted, "request")) of \(named)"
-    var finding = Finding(
-      kind: .held,
-      sentence: "URLSession \(what) since \(Words.time(since)) (\(Words.age(age))): \(cause).")
-    finding.client = clients.count == 1 ? clients.first : nil
-    finding.figures = [("seconds", age), ("unstarted", Double(evidence.unstarted))]
-    (finding.since, finding.last) = (since, evidence.time)
-    finding.queries = ["session_tap_queue_held_seconds", "session_tap_unstarted_requests"]
-    finding.runbook = "sessiontapqueueheld"
-    return [finding]
+    return [
+      Finding(
+        kind: .held,
+        sentence: "URLSession \(what) since \(Words.time(since)) (\(Words.age(age))): \(cause).",
+        client: clients.count == 1 ? clients.first : nil,
+        figures: [("seconds", age), ("unstarted", Double(evidence.unstarted))], since: since,
+        last: evidence.time, queries: ["session_tap_queue_held_seconds", "session_tap_unstarted_requests"],
+        runbook: "sessiontapqueueheld")
+    ]
   }
 
   /// Requests that are active for too long while nothing passes. Those that wait for a connection which the
@@ -101,33 +101,26 @@ extension Past {
         " \(Words.count(effects.count, "served request")) of \(route)"
         + "\(routes.count > 1 ? " and others" : "") \(effects.count == 1 ? "waits" : "wait") because of this."
     }
-    var finding = Finding(kind: .hangs, sentence: sentence, requests: kind)
-    finding.figures = [
-      ("count", Double(requests.count)), ("oldest_s", age), ("longest_before_s", usual.longest),
-      ("served", Double(effects.count)),
-    ]
-    (finding.since, finding.last) = (since, evidence.time)
-    // A made request may be why a served one waits.
-    finding.weight = age * Double(requests.count) * (kind.isMade ? 1e6 : 1)
     let side = kind.isMade ? "client" : "server"
-    finding.queries = [
-      "max by (client) (http_\(side)_oldest_active_request_seconds\(kind.isMade ? kind.withoutPath.selector : ""))"
-    ]
-    finding.runbook = kind.isMade ? "httpclientrequesthangs" : "httpserverrequesthangs"
-    return finding
+    // The gauge has the path only where it is known at the begin.
+    var target = kind
+    target.path = ""
+    let query =
+      "max by (client) (http_\(side)_oldest_active_request_seconds\(kind.isMade ? target.selector : ""))"
+    return Finding(
+      kind: .hangs, sentence: sentence, requests: kind,
+      figures: [
+        ("count", Double(requests.count)), ("oldest_s", age), ("longest_before_s", usual.longest),
+        ("served", Double(effects.count)),
+      ], since: since, last: evidence.time, queries: [query],
+      runbook: kind.isMade ? "httpclientrequesthangs" : "httpserverrequesthangs",
+      // A made request may be why a served one waits.
+      weight: age * Double(requests.count) * (kind.isMade ? 1e6 : 1))
   }
 
   /// How the process before this one ended.
   var ends: [Finding] {
     guard let end = evidence.previousEnd else { return [] }
     return [Finding(kind: .ended, sentence: end, isWrong: false, runbook: "sessiontaprestarts")]
-  }
-}
-
-extension RequestKind {
-  fileprivate var withoutPath: RequestKind {
-    var kind = self
-    kind.path = ""
-    return kind
   }
 }
