@@ -78,6 +78,7 @@ extension Tap {
     var isDisabled = false
     /// Whether the environment gives the sampling rate as an argument of its sampler.
     var samplesByRatio = false
+    /// The tap's own variables, and no others: those of the app may be secret.
     var environment: [String: String] = [:]
     /// The variables that could be used.
     var assignments: [(variable: EnvironmentVariable, value: String)] = []

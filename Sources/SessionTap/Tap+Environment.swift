@@ -10,9 +10,10 @@ extension Tap.Configuration {
   /// precedence, but where the log's path that it sets cannot be opened, that of `SESSION_TAP_LOG` is used.
   public init(environment: [String: String]) {
     let environment = EnvironmentVariable.withoutServiceLinks(environment)
-    self.environment = environment
     // What is set to nothing counts as not set.
-    let values = environment.filter { !$0.value.isEmpty }
+    let names = EnvironmentVariable.all.map(\.name)
+    let values = environment.filter { !$0.value.isEmpty && names.contains($0.key) }
+    self.environment = values
     target = TargetInfo(
       serviceName: values[EnvironmentVariable.serviceName],
       resourceAttributes: values[EnvironmentVariable.resourceAttributes])
@@ -34,7 +35,6 @@ extension Tap.Configuration {
       logging.rotation = nil
     }
     isLogOfCode = false
-    let names = EnvironmentVariable.all.map(\.name)
     for name in environment.keys.sorted()
     where name.hasPrefix(EnvironmentVariable.prefix) && !names.contains(name) {
       warnings.append(

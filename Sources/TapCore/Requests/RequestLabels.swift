@@ -117,11 +117,8 @@ enum RequestLabels {
       server.pairs + [("phase", phase.rawValue), ("url_template", template ?? "")]
     }
   }
-}
 
-/// The labels of what the calls within served requests took.
-extension RequestLabels {
-  /// The route of served requests.
+  /// The route of served requests within which there were calls.
   struct Route: RequestLabelSet {
     let route: String?
 
