@@ -22,9 +22,9 @@ struct SeriesTableTests {
       family = try registry.counter("a_total", help: "", by: JobLabels.self, configuration: configuration)
     }
 
-    /// `a` counts in the series of that kind, `+a` takes its counter and `~a` lets that go; `a*` counts by it.
-    /// `-a` removes the series, and tells whether there was one. `9s` is a scrape at that time: `[a2 b1 …3]`
-    /// is what the series have, `…` the overflow. `!` tells how many look-ups found no room.
+    /// `a` counts in the series of that kind, `+a` takes its counter and `~a` lets that go; `a*` counts by
+    /// it. `-a` removes the series, and tells whether there was one. `9s` is a scrape at that time:
+    /// `[a2 b1 …3]` is what the series have, `…` the overflow. `!` tells how many look-ups found no room.
     mutating func step(_ step: Substring) -> String? {
       let kind = String(step.filter { !"+~*-".contains($0) })
       switch (step.first, step.last) {
