@@ -9,17 +9,6 @@ struct EmittedMetrics {
   /// The families that have a bound, whether or not a series of them has occurred: all those of requests.
   private(set) var bounded: Set<String> = []
 
-  /// Holds up the first gathering after its registration until the gate is open.
-  private final class StuckCollector: Collector {
-    let end = Gate()
-    private let calls = Atomic(0)
-
-    func collect() -> [MetricFamily] {
-      if calls.add(1, ordering: .relaxed).newValue == 2 { end.waitBlocking() }
-      return []
-    }
-  }
-
   /// A tap that has an observer and a black box, has served a scrape and has one that outlives its request,
   /// and request metrics that have seen a request of every kind.
   static func everything() async throws -> EmittedMetrics {
@@ -27,7 +16,6 @@ struct EmittedMetrics {
     emitted.read(try requests().exposition(in: .text))
 
     let (folder, memory) = (try TemporaryFolder(), try TemporaryFolder(isInMemory: true))
-    let stuck = StuckCollector()
     var endpoint = Endpoint.Configuration(address: .loopback(port: 0))
     endpoint.limits.answerTimeout = .milliseconds(100)
     var configuration = Tap.Configuration(environment: ["OTEL_SERVICE_NAME": "shop"])
@@ -45,14 +33,22 @@ struct EmittedMetrics {
         let exposition = tap.registry.exposition(in: .text)
         return exposition.text.contains("session_tap_scrapes_total{code=\"200\"") ? exposition : nil
       })
-    try tap.registry.register(stuck)
+    // The next gathering outlives its request.
+    let (isFirst, end) = (Watched(true), Gate())
+    try tap.registry.gauge("refused_work", help: "Work.") {
+      if isFirst.state {
+        isFirst.change { $0 = false }
+        end.waitBlocking()
+      }
+      return 1
+    }
     _ = try await RawClient.get("/metrics", port: port)
     emitted.read(
       try await Poll.until("the count of the handler") {
         let exposition = tap.registry.exposition(in: .text)
         return exposition.text.contains("session_tap_overdue_handlers{") ? exposition : nil
       })
-    stuck.end.open()
+    end.open()
     await tap.shutdown()
     return emitted
   }
@@ -107,8 +103,11 @@ struct EmittedMetrics {
 
   func family(of metric: String) -> String? {
     if types[metric] != nil { return metric }
-    return ["_bucket", "_count", "_sum"].filter(metric.hasSuffix).map { String(metric.dropLast($0.count)) }
-      .first { types[$0] == "histogram" }
+    for suffix in ["_bucket", "_count", "_sum"] where metric.hasSuffix(suffix) {
+      let family = String(metric.dropLast(suffix.count))
+      if types[family] == "histogram" { return family }
+    }
+    return nil
   }
 
   /// The same without a family: what is left when somebody renames it.
