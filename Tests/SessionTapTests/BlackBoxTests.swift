@@ -21,13 +21,13 @@ import TestSupport
   /// - Returns: The lines of requests that a process left, and the messages of the others.
   private func start(
     _ change: (inout Tap.Configuration) -> Void = { _ in }
-  ) async throws -> (left: [[String: Any]], messages: [String], tap: Tap) {
+  ) async throws -> (left: [JSONMembers], messages: [String], tap: Tap) {
     folder.remove("log.jsonl")
     let tap = try Tap.start(with(Self.configuration(folder.path), change))
     await tap.shutdown()
-    let lines = try folder.lines("log.jsonl").map { try jsonObject($0) }
-    let left = lines.filter { ($0["event"] as? String)?.hasSuffix(".unfinished") == true }
-    return (left, lines.compactMap { $0["event"] as? String == "app" ? $0["message"] as? String : nil }, tap)
+    let lines = try jsonObjects(folder.text("log.jsonl"))
+    let left = lines.filter { $0.row("event").hasSuffix(".unfinished") }
+    return (left, lines.filter { $0.row("event") == "app" }.map { $0.row("message") }, tap)
   }
 
   enum End: Int, CaseIterable, Codable { case kill, trap, fault, abort, plainExit, exit, shutdown }
@@ -62,32 +62,28 @@ import TestSupport
     let first = ContinuousClock.now
     try await self.end(end)
     let isTold = [.exit, .shutdown].contains(end)
-    if isTold {
-      // By the process itself.
-      #expect(try folder.text("log.jsonl").ranges(of: ".unfinished\"").count == 2)
-    }
+    // By the process itself.
+    if isTold { #expect(try folder.text("log.jsonl").ranges(of: ".unfinished\"").count == 2) }
     let (left, messages, tap) = try await start()
-    let expected = isTold ? [] : ["http.client.request.unfinished", "http.server.request.unfinished"]
-    #expect(left.map { $0["event"] as? String } == expected)
-    #expect(messages.count == (isTold ? 0 : 1))
+    let rows = left.map {
+      $0.row(
+        "event", "url.full", "url.path", "url.template", "client.name", "http.request.method",
+        "server.address",
+        "server.port", "service.name", "waiting_for", "message")
+    }
+    let expected = [
+      "http.client.request.unfinished https://host/orders/7 - /orders/{id} payments POST host 443 shop response",
+      "http.server.request.unfinished - /cart - - GET - - shop handler",
+    ].map { "\($0) the process ended without a shutdown" }
+    #expect(rows == (isTold ? [] : expected) && messages.count == (isTold ? 0 : 1))
     #expect(
       tap.registry.value(ofSeries: "session_tap_black_box_unfinished_requests_total") == (isTold ? 0 : 2))
     #expect(tap.recorder.blackBox?.previousEnd?.requestCount == (isTold ? nil : 2))
-    if !isTold {
-      let made = try #require(left.first)
-      #expect(made["url.full"] as? String == "https://host/orders/7")
-      #expect(made["url.template"] as? String == "/orders/{id}")
-      #expect(made["client.name"] as? String == "payments" && made["server.address"] as? String == "host")
-      #expect(made["http.request.method"] as? String == "POST" && made["server.port"] as? Int == 443)
-      #expect(made["message"] as? String == "the process ended without a shutdown")
-      #expect(made["service.name"] as? String == "shop" && made["waiting_for"] as? String == "response")
+    if let made = left.first {
+      let (age, pid) = (try #require(made.number("duration_s")), made.row("black_box.pid"))
+      #expect(age >= 0 && .seconds(age) <= ContinuousClock.now - first)
       #expect(made["trace_id"] != nil && made["black_box.last_sign_of_life"] != nil)
-      #expect(
-        (made["duration_s"] as? Double).map { $0 >= 0 && .seconds($0) <= ContinuousClock.now - first } == true
-      )
-      let pid = try #require(made["black_box.pid"] as? Int)
-      #expect(left[1]["black_box.pid"] as? Int == pid && left[1]["url.path"] as? String == "/cart")
-      #expect(left[1]["waiting_for"] as? String == "handler")
+      #expect(left[1].row("black_box.pid") == pid)
       #expect(
         messages[0].hasPrefix("process \(pid) of shop ended without a shutdown, last seen at 20")
           && messages[0].hasSuffix("; active requests: 2; a line for each follows"))
@@ -102,8 +98,7 @@ import TestSupport
     let tap = try Tap(configuration)
     let request = tap.outbound.begin(client: "c", method: "GET", url: "https://host/orders/s3cret")
     let content = try #require(try BlackBoxFile.read(path: path).content)
-    #expect(content.requests.map(\.request.url) == [""])
-    #expect(content.requests.map(\.request.urlTemplate) == ["/orders/{id}"])
+    #expect(content.requests.map { [$0.request.url, $0.request.urlTemplate] } == [["", "/orders/{id}"]])
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)).range(of: Data("s3cret".utf8)) == nil)
     request.end(statusCode: 200)
     await tap.shutdown()

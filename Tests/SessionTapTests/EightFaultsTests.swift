@@ -49,59 +49,49 @@ func getaddrinfoOfTests(
     }
   }
 
-  private final class Current: Sendable {
-    let value = Mutex<(fault: Fault?, end: Gate)>((nil, Gate()))
-  }
-
   /// The faulty service.
   private final class Service: Sendable {
     let tap: Tap
-    private let state = Current()
+    private let current = Watched<(fault: Fault?, end: Gate)>((nil, Gate()))
     private let upstreams: [String: Origin]
     private let sessions: [String: URLSession]
     private let closedPort: Int
 
     init() throws {
       tap = try Tap.start(.test { $0.outbound.pathTemplates = ["/{name}"] })
-      let state = state
-      upstreams = try Dictionary(
-        uniqueKeysWithValues: ["payments", "stock", "rates"].map { name in
-          let origin = try Origin(keepsRequests: false) { _ in
-            let (current, end) = state.value.withLock { $0 }
-            switch (current, name) {
-            case (.slow, "payments"): return [.think(400), .response()]
-            case (.hanging, "stock"): return [.hold(end), .response()]
-            case (.errors, "payments"): return [.response("500 Internal Server Error")]
-            default: return [.response()]
-            }
+      let (tap, current) = (tap, current)
+      let names = ["payments", "stock", "rates"]
+      let origins = try names.map { name in
+        try Origin(keepsRequests: false) { _ in
+          switch (current.state.fault, name) {
+          case (.slow, "payments"): [.think(400), .response()]
+          case (.hanging, "stock"): [.hold(current.state.end), .response()]
+          case (.errors, "payments"): [.response("500 Internal Server Error")]
+          default: [.response()]
           }
-          return (name, origin)
-        })
-      let tap = tap
-      sessions = Dictionary(
-        uniqueKeysWithValues: upstreams.keys.map { ($0, tap.session(client: $0, configuration: .ephemeral)) })
+        }
+      }
+      upstreams = Dictionary(uniqueKeysWithValues: zip(names, origins))
+      sessions = upstreams.keys.reduce(into: [:]) { sessions, name in
+        sessions[name] = tap.session(client: name, configuration: .ephemeral)
+      }
       let closed = try Origin { _ in [] }
       closed.stop()
       closedPort = closed.port
     }
 
-    private var current: Fault? { state.value.withLock { $0.fault } }
-
     func begin(_ fault: Fault) {
-      state.value.withLock { $0 = (fault, Gate()) }
+      let end = Gate()
+      current.change { $0 = (fault, end) }
       if fault == .lookUp { lookUpTime.store(2_000, ordering: .relaxed) }
       guard fault == .pool else { return }
-      let end = state.value.withLock { $0.end }
       for number in 0..<1_000 { DispatchQueue(label: "app-\(number)").async { end.waitBlocking() } }
     }
 
     func end() {
       lookUpTime.store(0, ordering: .relaxed)
-      let gate = state.value.withLock { state in
-        state.fault = nil
-        return state.end
-      }
-      gate.open()
+      current.change { $0.fault = nil }
+      current.state.end.open()
     }
 
     /// Serves requests one after another, for ever.
@@ -115,11 +105,11 @@ func getaddrinfoOfTests(
     }
 
     private func checkout() -> Bool {
-      if current == .processor {
+      if current.state.fault == .processor {
         let end = Instant.now.advanced(by: .milliseconds(400))
         while Instant.now < end {}
       }
-      let calls = current == .manyCalls ? 10 : 1
+      let calls = current.state.fault == .manyCalls ? 10 : 1
       return call("payments") && (0..<calls).allSatisfy { _ in call("stock") } && call("rates")
     }
 
@@ -127,7 +117,7 @@ func getaddrinfoOfTests(
       // Such a session has no connection and no address yet.
       let isNew = name == "rates"
       let session = isNew ? tap.session(client: name, configuration: .ephemeral) : sessions[name]
-      let port = current == .refusing && isNew ? closedPort : upstreams[name]?.port ?? 0
+      let port = current.state.fault == .refusing && isNew ? closedPort : upstreams[name]?.port ?? 0
       guard let session, let url = URL(string: "http://\(isNew ? "rates.test" : "127.0.0.1"):\(port)/\(name)")
       else { return false }
       let done = DispatchSemaphore(value: 0)
@@ -142,8 +132,7 @@ func getaddrinfoOfTests(
     }
 
     func why() throws -> String {
-      let answer = try RawClient(port: tap.address?.port ?? 0).getBlocking("/why")
-      return String(answer[(answer.ranges(of: "\r\n\r\n").first?.upperBound ?? answer.startIndex)...])
+      String(try RawClient.body(of: RawClient(port: tap.address?.port ?? 0).getBlocking("/why")))
     }
 
     /// Asks until the first line has these words, for so many seconds.

@@ -4,20 +4,16 @@ import TestSupport
 
 @Suite struct EnvironmentTests {
   /// Variables, and what they change. A warning of a variable begins with `!`, without its name and its
-  /// value.
+  /// value. Behind the first of them, `|` stands between values that change the same.
   private static let table = #"""
-    SESSION_TAP_HOST=::1 > host ::1
-    SESSION_TAP_HOST=[::1] > host ::1
+    SESSION_TAP_HOST=::1|[::1] > host ::1
     SESSION_TAP_HOST=[fe80::1%eth0] > host fe80::1%eth0
     SESSION_TAP_HOST=metrics.internal > host metrics.internal
     SESSION_TAP_HOST=LOCALHOST >
-    SESSION_TAP_HOST=a b > ! neither an IP address nor a host name: it is ignored
-    SESSION_TAP_HOST=[10.0.0.7] > ! neither an IP address nor a host name: it is ignored
+    SESSION_TAP_HOST=a b|[10.0.0.7]|http://localhost|localhost:9464|[::1]:9464 > ! neither an IP address nor a host name: it is ignored
     SESSION_TAP_PORT=0 > port 0
     SESSION_TAP_PORT=65535 > port 65535
-    SESSION_TAP_PORT=65536 > ! not a port: it is ignored
-    SESSION_TAP_PORT=-1 > ! not a port: it is ignored
-    SESSION_TAP_PORT=94 64 > ! not a port: it is ignored
+    SESSION_TAP_PORT=65536|-1|94 64 > ! not a port: it is ignored
     OTEL_EXPORTER_PROMETHEUS_HOST=127.0.0.2; OTEL_EXPORTER_PROMETHEUS_PORT=8 > host 127.0.0.2, port 8
     SESSION_TAP_HOST=; OTEL_EXPORTER_PROMETHEUS_HOST=::2 > host ::2
     SESSION_TAP_HOST=::1; OTEL_EXPORTER_PROMETHEUS_HOST=::2 > host ::1, ! which is ignored: SESSION_TAP_HOST is set
@@ -32,12 +28,10 @@ import TestSupport
     OTEL_SDK_DISABLED=True > disabled
     OTEL_SDK_DISABLED=FALSE >
     OTEL_SDK_DISABLED=1 > ! neither true nor false: it is ignored
-    OTEL_TRACES_SAMPLER=parentbased_always_on > samples 1.0
+    OTEL_TRACES_SAMPLER=parentbased_always_on|ParentBased_TraceIDRatio > samples 1.0
     OTEL_TRACES_SAMPLER=parentbased_always_off >
-    OTEL_TRACES_SAMPLER=ParentBased_TraceIDRatio > samples 1.0
     OTEL_TRACES_SAMPLER=parentbased_traceidratio; OTEL_TRACES_SAMPLER_ARG=0.25 > samples 0.25
-    OTEL_TRACES_SAMPLER=parentbased_traceidratio; OTEL_TRACES_SAMPLER_ARG=1.1 > samples 1.0, ! not a share from 0 to 1 for OTEL_TRACES_SAMPLER=parentbased_traceidratio: it is ignored
-    OTEL_TRACES_SAMPLER=parentbased_traceidratio; OTEL_TRACES_SAMPLER_ARG=nan > samples 1.0, ! not a share from 0 to 1 for OTEL_TRACES_SAMPLER=parentbased_traceidratio: it is ignored
+    OTEL_TRACES_SAMPLER_ARG=1.1|nan; OTEL_TRACES_SAMPLER=parentbased_traceidratio > samples 1.0, ! not a share from 0 to 1 for OTEL_TRACES_SAMPLER=parentbased_traceidratio: it is ignored
     OTEL_TRACES_SAMPLER=parentbased_always_on; OTEL_TRACES_SAMPLER_ARG=0.25 > samples 1.0, ! not a share from 0 to 1 for OTEL_TRACES_SAMPLER=parentbased_traceidratio: it is ignored
     OTEL_TRACES_SAMPLER_ARG=0.25 > ! not a share from 0 to 1 for OTEL_TRACES_SAMPLER=parentbased_traceidratio: it is ignored
     OTEL_TRACES_SAMPLER=always_on > ! which is not parentbased_always_on, parentbased_always_off or parentbased_traceidratio: it is ignored
@@ -53,18 +47,12 @@ import TestSupport
     SESSION_TAP_LOG=off >
     SESSION_TAP_LOG=stderr > log fd 2
     SESSION_TAP_LOG=stdout,a > log fd 1+a
-    SESSION_TAP_LOG=, > ! neither 'off' nor places, separated by commas: it is ignored
-    SESSION_TAP_LOG=a.jsonl, > ! neither 'off' nor places, separated by commas: it is ignored
-    SESSION_TAP_LOG=off,stderr > ! neither 'off' nor places, separated by commas: it is ignored
+    SESSION_TAP_LOG=,|a.jsonl,|off,stderr > ! neither 'off' nor places, separated by commas: it is ignored
     SESSION_TAP_LOG_ROTATION_SIZE=7 > size 7
     SESSION_TAP_LOG_ROTATION_SIZE=3k > size 3072
     SESSION_TAP_LOG_ROTATION_SIZE=100M; SESSION_TAP_LOG_ROTATION_KEEP=0 > size 104857600, keep 0
     SESSION_TAP_LOG_ROTATION_SIZE=2G > size 2147483648
-    SESSION_TAP_LOG_ROTATION_SIZE=0 > ! not a number of bytes above 0, such as 100M: it is ignored
-    SESSION_TAP_LOG_ROTATION_SIZE=-1 > ! not a number of bytes above 0, such as 100M: it is ignored
-    SESSION_TAP_LOG_ROTATION_SIZE=1T > ! not a number of bytes above 0, such as 100M: it is ignored
-    SESSION_TAP_LOG_ROTATION_SIZE=M > ! not a number of bytes above 0, such as 100M: it is ignored
-    SESSION_TAP_LOG_ROTATION_SIZE=9223372036854775807k > ! not a number of bytes above 0, such as 100M: it is ignored
+    SESSION_TAP_LOG_ROTATION_SIZE=0|-1|1T|M|9223372036854775807k > ! not a number of bytes above 0, such as 100M: it is ignored
     SESSION_TAP_LOG_ROTATION_SIZE=x; SESSION_TAP_LOG_ROTATION_KEEP=5 > ! not a number of bytes above 0, such as 100M: it is ignored, ! which has no effect without a size
     SESSION_TAP_LOG_ROTATION_KEEP=5 > ! which has no effect without a size
     SESSION_TAP_LOG_ROTATION_KEEP=-1 > ! not a number of files: it is ignored
@@ -72,9 +60,7 @@ import TestSupport
     SESSION_TAP_SERVE_LOG=2 > ! neither 1 nor 0: it is ignored
     SESSION_TAP_WAITING_LIMIT=0.5 > waiting 0.5 seconds, waiting 0.5 seconds
     SESSION_TAP_WAITING_LIMIT=off > waiting never, waiting never
-    SESSION_TAP_WAITING_LIMIT=0 > ! neither 'off' nor a number of seconds from 0.001 to 1000000000: it is ignored
-    SESSION_TAP_WAITING_LIMIT=inf > ! neither 'off' nor a number of seconds from 0.001 to 1000000000: it is ignored
-    SESSION_TAP_WAITING_LIMIT=30s > ! neither 'off' nor a number of seconds from 0.001 to 1000000000: it is ignored
+    SESSION_TAP_WAITING_LIMIT=0|inf|30s > ! neither 'off' nor a number of seconds from 0.001 to 1000000000: it is ignored
     SESSION_TAP_LEARN_PATHS=1 > learns paths
     SESSION_TAP_LEARN_PATHS=yes > ! neither 1 nor 0: it is ignored
     SESSION_TAP_SERVICE_HOST=10.0.0.7; SESSION_TAP_SERVICE_PORT=9464; SESSION_TAP_SERVICE_PORT_METRICS=9464; SESSION_TAP_PORT=tcp://10.0.0.7:9464; SESSION_TAP_PORT_9464_TCP=tcp://10.0.0.7:9464; SESSION_TAP_PORT_9464_TCP_PROTO=tcp; SESSION_TAP_PORT_9464_TCP_PORT=9464; SESSION_TAP_PORT_9464_TCP_ADDR=10.0.0.7; OTEL_EXPORTER_PROMETHEUS_PORT=9999 > port 9999
@@ -95,49 +81,56 @@ import TestSupport
     }
     let (address, rotation) = (configuration.endpoint?.address, configuration.logging.rotation)
     let access = configuration.endpoint?.access
-    var settings: [(name: String, value: String?, usual: String?)] =
-      [
-        ("host ", address?.host, "127.0.0.1"), ("port ", address.map { "\($0.port)" }, "9464"),
-        ("service ", configuration.target["service_name"], nil),
-        (
-          "methods ", configuration.knownMethods.joined(separator: "+"),
-          "GET+HEAD+POST+PUT+DELETE+CONNECT+OPTIONS+TRACE+PATCH+QUERY"
-        ),
-        ("network", access?.allowsAnyoneFromNetwork == true ? "" : nil, nil),
-        ("tokens ", access?.bearerTokenFile, nil), ("passwords ", access?.basicPasswordFile, nil),
-        ("log ", places?.joined(separator: "+"), nil),
-        ("size ", rotation.map { "\($0.maximumSize)" }, nil),
-        ("keep ", rotation.map { "\($0.keep)" }, "5"),
-        ("serves the log", configuration.servesLog ? "" : nil, nil),
-        ("disabled", configuration.isDisabled ? "" : nil, nil),
-        ("samples ", "\(configuration.traceSamplingRate)", "0.0"),
-        ("exemplars ", "\(configuration.exemplars)", "sampled"),
-        ("learns paths", configuration.learnsPaths ? "" : nil, nil),
-      ]
-    let limits = [configuration.outbound, configuration.inbound].map(\.waitingLimit)
-    if limits != [.seconds(30), .seconds(30)] {
-      for limit in limits { settings.append(("waiting ", limit.map { "\($0)" } ?? "never", nil)) }
+    var changes: [String] = []
+    func note(_ name: String, _ value: String?, unless usual: String? = nil) {
+      if let value, value != usual { changes.append(name + value) }
     }
-    let changed = settings.filter { $0.value != $0.usual && $0.value != nil }.map {
-      $0.name + ($0.value ?? "")
+    note("host ", address?.host, unless: "127.0.0.1")
+    note("port ", address.map { "\($0.port)" }, unless: "9464")
+    note("service ", configuration.target["service_name"])
+    note(
+      "methods ", configuration.knownMethods.joined(separator: "+"),
+      unless: "GET+HEAD+POST+PUT+DELETE+CONNECT+OPTIONS+TRACE+PATCH+QUERY")
+    note("network", access?.allowsAnyoneFromNetwork == true ? "" : nil)
+    note("tokens ", access?.bearerTokenFile)
+    note("passwords ", access?.basicPasswordFile)
+    note("log ", places?.joined(separator: "+"))
+    note("size ", rotation.map { "\($0.maximumSize)" })
+    note("keep ", rotation.map { "\($0.keep)" }, unless: "5")
+    note("serves the log", configuration.servesLog ? "" : nil)
+    note("disabled", configuration.isDisabled ? "" : nil)
+    note("samples ", "\(configuration.traceSamplingRate)", unless: "0.0")
+    note("exemplars ", "\(configuration.exemplars)", unless: "sampled")
+    note("learns paths", configuration.learnsPaths ? "" : nil)
+    for limit in [configuration.outbound, configuration.inbound].map(\.waitingLimit) {
+      note("waiting ", limit.map { "\($0)" } ?? "never", unless: "30.0 seconds")
     }
     let warnings = configuration.warnings.map { warning in
       environment.reduce(warning) { $0.replacing("\($1.key) is '\($1.value)', ", with: "! ") }
     }
-    return (changed + warnings).joined(separator: ", ")
+    return (changes + warnings).joined(separator: ", ")
+  }
+
+  private static func text(_ environment: [String: String]) -> String {
+    text(Tap.Configuration(environment: environment), environment)
   }
 
   @Test func `each variable sets what it names, and a value that cannot be used is named`() {
+    var (found, expected): ([String], [String]) = ([], [])
     for row in Self.table.split(separator: "\n") {
       let sides = row.split(separator: ">", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
       let pairs = sides[0].components(separatedBy: "; ").map {
         let parts = $0.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        return (String(parts[0]), String(parts[1]))
+        return (name: String(parts[0]), value: String(parts[1]))
       }
-      let environment = Dictionary(uniqueKeysWithValues: pairs)
-      let text = Self.text(Tap.Configuration(environment: environment), environment)
-      expectEqual(text, sides.count > 1 ? sides[1] : "", "\(row)")
+      for value in pairs[0].value.components(separatedBy: "|") {
+        let others = Dictionary(uniqueKeysWithValues: pairs.dropFirst().map { ($0.name, $0.value) })
+        let text = Self.text(others.merging([pairs[0].name: value]) { $1 })
+        found.append("\(sides[0]) \(value): \(text)")
+        expected.append("\(sides[0]) \(value): \(sides.count > 1 ? sides[1] : "")")
+      }
     }
+    expectEqual(found, expected)
     // It is said once, though the configuration has another value in its place.
     var keep = Tap.Configuration(environment: ["SESSION_TAP_LOG_ROTATION_KEEP": "5"])
     keep.warnOfIgnoredVariables()
@@ -151,18 +144,7 @@ import TestSupport
     }
   }
 
-  @Test func `a host that is none is ignored, whatever it is, and an unknown name is cut`() {
-    let hosts = [
-      " ", "\t", "http://localhost", "localhost:9464", "[::1", "::1]", "[]", "[::1]:9464", "::g", "256.0.0.1",
-      "10.0.0", "-a", "a-", "a..b", ".a", "a\0b", "%", "fe80::1%", "münchen",
-      String(repeating: "a", count: 64), String(repeating: "a.", count: 127) + "a",
-    ]
-    let ignored = hosts.filter { host in
-      let environment = ["SESSION_TAP_HOST": host]
-      return Self.text(Tap.Configuration(environment: environment), environment)
-        == "! neither an IP address nor a host name: it is ignored"
-    }
-    #expect(ignored == hosts)
+  @Test func `an unknown name is cut`() {
     let name = "SESSION_TAP_" + String(repeating: "7", count: 100_000)
     let unknown = "there is no variable \(name.prefix(256)): the article \"Metrics and limits\" lists all"
     #expect(Tap.Configuration(environment: [name: "x"]).warnings == [unknown])
@@ -200,11 +182,8 @@ import TestSupport
     let changed = Self.warnings {
       $0.endpoint = Endpoint.Configuration()
       $0.target = TargetInfo(serviceName: "other", resourceAttributes: nil)
-      $0.knownMethods = ["POST"]
-      $0.log = .memory
-      $0.logging = RequestLog.Configuration()
-      $0.servesLog = true
-      ($0.traceSamplingRate, $0.exemplars) = (0.1, .sampled)
+      ($0.knownMethods, $0.log, $0.logging) = (["POST"], .memory, RequestLog.Configuration())
+      ($0.servesLog, $0.traceSamplingRate, $0.exemplars) = (true, 0.1, .sampled)
       ($0.inbound.waitingLimit, $0.learnsPaths) = (.seconds(1), false)
     }
     let problem = "which is ignored: the app's code sets another value"
@@ -212,18 +191,13 @@ import TestSupport
     let repeated = Self.warnings {
       $0.endpoint?.address = .tcp(host: "[::1]", port: 1)
       $0.target = TargetInfo(serviceName: "shop", resourceAttributes: nil)
-      $0.log = .file("/c")
-      $0.servesLog = false
-      $0.logging.recentLineLimit = 10
+      ($0.log, $0.servesLog, $0.logging.recentLineLimit) = (.file("/c"), false, 10)
     }
-    #expect(repeated == [])
-  }
-
-  @Test func `a name of the loopback is no other host than its address`() {
+    // A name of the loopback is no other host than its address.
     let names = Self.warnings([("SESSION_TAP_HOST", "LocalHost")]) {
       $0.endpoint?.address = .tcp(host: "localhost", port: 9464)
     }
-    #expect(names == [])
+    #expect(repeated == [] && names == [])
   }
 
   @Test func `a variable is named that has no effect`() {
@@ -243,21 +217,19 @@ import TestSupport
   @Test func `a tap that is disabled does nothing, whatever the code sets, and the app runs`() async throws {
     let (origin, folder) = (try Origin { _ in [.response()] }, try TemporaryFolder())
     let observer = RecordingObserver()
-    var configuration = Tap.Configuration(environment: ["OTEL_SDK_DISABLED": "true", "SESSION_TAP_PORT": "0"])
-    configuration.isQuiet = true
-    configuration.log = .file(folder("requests.jsonl"))
-    configuration.consumers = [observer]
-    let tap = try Tap.start(configuration)
+    let environment = ["OTEL_SDK_DISABLED": "true", "SESSION_TAP_PORT": "0"]
+    let tap = try Tap.start(
+      .test(log: .file(folder("requests.jsonl")), environment: environment) { $0.consumers = [observer] })
     let (_, response) = try await tap.session(client: "c").data(from: origin.url("/"))
     #expect((response as? HTTPURLResponse)?.statusCode == 200)
     tap.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
     tap.log(.error, "nobody reads this")
     try await tap.push(to: PushGateway("http://127.0.0.1:1", job: "job"))
     #expect(await tap.flush() && tap.address == nil && tap.requestLog == nil)
-    #expect(
-      tap.configuration.warnings == ["OTEL_SDK_DISABLED is 'true': nothing is observed, logged or served"])
+    let warning = "OTEL_SDK_DISABLED is 'true': nothing is observed, logged or served"
+    #expect(tap.configuration.warnings == [warning])
     await tap.shutdown()
-    #expect(try observer.ended.isEmpty && FileManager.default.contentsOfDirectory(atPath: folder("")).isEmpty)
+    #expect(try observer.ended.isEmpty && folder.names == [])
     #expect(!tap.registry.text.contains("http_client_request_duration_seconds_count"))
   }
 
@@ -292,10 +264,10 @@ import TestSupport
       })
     tap.log(.info, "mine")
     await tap.shutdown()
-    let lines = try folder.lines("requests.jsonl")
-    #expect(lines.count == 2 && lines[0].contains("; SESSION_TAP_LOG is used instead"))
+    let lines = try jsonObjects(folder.text("requests.jsonl"))
+    #expect(lines.first?.row("message").hasSuffix("; SESSION_TAP_LOG is used instead") == true)
     // It is written as the code says.
-    #expect(lines[1].contains("mine") && lines.allSatisfy { $0.contains(#""team":"web""#) })
+    #expect(lines.last?.row("message") == "mine" && lines.map { $0.row("team") } == ["web", "web"])
   }
 
   @Test func `a log of the code's that fails is an error where the variable gives no other`() throws {
@@ -331,9 +303,9 @@ import TestSupport
       #expect(tap.registry.text.contains("target_info{\(labels)} 1"))
       tap.log(.info, "hello")
       #expect(await tap.flush())
-      let lines = try #require(tap.requestLog).recentText
-      #expect(lines.contains("\"service.name\":\"\(name)\",\"service.version\":\"\(field)\""))
-      #expect(lines.contains("OTEL_SERVICE_NAME is 'shop', which is ignored") == isOfCode)
+      let lines = try tap.logLines.map { $0.row("message", "service.name", "service.version") }
+      #expect(lines.last == "hello \(name) \(field)")
+      #expect(lines[0].contains("OTEL_SERVICE_NAME is 'shop', which is ignored") == isOfCode)
     }
   }
 

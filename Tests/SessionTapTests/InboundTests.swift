@@ -8,7 +8,7 @@ import TestSupport
   func `share their trace, in the log and on the wire`(isSampled: Bool) async throws {
     let upstream = try Origin { _ in [.response()] }
     let tap = try Tap.start(.test { $0.servesLog = true })
-    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "upstream"))
+    let session = tap.session(client: "upstream", configuration: .ephemeral)
 
     let caller = TraceContext.random(isSampled: isSampled)
     let inbound = try await tap.inbound.withRequest(
@@ -20,31 +20,30 @@ import TestSupport
       return inbound.trace
     }
 
-    let text = try await tap.get("/metrics")
+    let shown = Set(try await tap.get("/metrics").split(separator: "\n").map(String.init))
     await tap.shutdown()
     let labels = #"http_request_method="GET",http_response_status_code="200",http_route="/orders/{id}""#
-    #expect(text.contains(#"http_server_request_duration_seconds_count{\#(labels),url_scheme="http"} 1"#))
+    let expected: Set = [
+      #"http_server_request_duration_seconds_count{\#(labels),url_scheme="http"} 1"#,
+      #"http_server_upstream_requests_total{client="upstream",http_route="/orders/{id}"} 3"#,
+    ]
+    #expect(expected.subtracting(shown) == [])
     let sent = upstream.requests.compactMap { $0.headers["traceparent"] }
       .compactMap { TraceContext(traceparent: $0) }
-    #expect(sent.map(\.traceID) == [caller.traceID, caller.traceID])
-    #expect(sent.map(\.isSampled) == [isSampled, isSampled])
+    #expect(
+      sent.map { "\($0.traceID) \($0.isSampled)" }
+        == Array(repeating: "\(caller.traceID) \(isSampled)", count: 2))
 
-    let lines = try #require(tap.requestLog).recentText.split(separator: "\n").map { try jsonObject($0) }
-    func spans(_ event: String) -> [String] {
-      lines.filter { $0["event"] as? String == event && $0["trace_id"] as? String == caller.traceID }
-        .compactMap { $0["span_id"] as? String }
-    }
     // A test beside it may hold the queue of all sessions, which has a line of its own.
-    let ends: Set = ["http.server.request", "http.client.request"]
-    #expect(lines.count { ends.contains($0["event"] as? String ?? "") } == 4)
-    #expect(spans("http.server.request") == [inbound.spanID])
-    let line = try #require(lines.first { $0["event"] as? String == "http.server.request" })
-    let times = ["upstream_s", "own_s", "duration_s"].compactMap { line[$0] as? Double }
-    #expect(
-      line["upstream_requests"] as? Int == 3 && times.count == 3 && abs(times[0] + times[1] - times[2]) < 1e-9
-    )
-    #expect(
-      text.contains(#"http_server_upstream_requests_total{client="upstream",http_route="/orders/{id}"} 3"#))
+    let lines = try tap.logLines.filter { $0.row("event").hasSuffix(".request") }
+    func spans(_ event: String) -> [String] {
+      lines.filter { $0.row("event", "trace_id") == "\(event) \(caller.traceID)" }.map { $0.row("span_id") }
+    }
+    #expect(lines.count == 4 && spans("http.server.request") == [inbound.spanID])
+    let line = try #require(lines.first { $0.row("event") == "http.server.request" })
+    let times = ["upstream_s", "own_s", "duration_s"].compactMap(line.number)
+    #expect(line.row("upstream_requests") == "3" && times.count == 3)
+    #expect(abs(times[0] + times[1] - times[2]) < 1e-9)
     #expect(spans("http.client.request").prefix(2) == sent.map(\.spanID)[...])
     #expect(Set(spans("http.client.request") + [inbound.spanID, caller.spanID]).count == 5)
   }
@@ -59,8 +58,7 @@ import TestSupport
         let tap = try Tap.start(.test { ($0.endpoint, $0.traceSamplingRate) = (nil, rate) })
         // A newer one without a rate takes nothing from it.
         let other = try Tap.start(.test { $0.endpoint = nil })
-        let session = URLSession(
-          configuration: tap.sessionConfiguration(from: .ephemeral, client: "upstream"))
+        let session = tap.session(client: "upstream", configuration: .ephemeral)
         let own = try await tap.inbound.withRequest(method: "GET", path: "/") { inbound in
           _ = try await session.data(for: .traced(upstream.url()))
           // The tap itself changes no request.
@@ -86,14 +84,57 @@ import TestSupport
       tap.outbound.begin(client: "c", method: method, url: "http://a/").end(statusCode: 200)
     }
     for name in ["http_client_request_duration_seconds_count", "http_server_request_duration_seconds_count"] {
-      #expect(tap.registry.value(of: name, labels: ["http_request_method": "PURGE"]) == 1)
-      #expect(tap.registry.value(of: name, labels: ["http_request_method": "_OTHER"]) == 1)
+      let counts = ["PURGE", "_OTHER"].map {
+        tap.registry.value(of: name, labels: ["http_request_method": $0])
+      }
+      #expect(counts == [1, 1])
     }
-    let log = try #require(tap.requestLog)
-    #expect(log.flush())
-    let text = log.recentText
-    #expect(text.ranges(of: #""http.request.method":"PURGE","#).count == 2)
-    let other = #""http.request.method":"_OTHER","http.request.method_original":"GET""#
-    #expect(text.ranges(of: other).count == 2)
+    #expect(tap.requestLog?.flush() == true)
+    let methods = try tap.logLines.map { $0.row("http.request.method", "http.request.method_original") }
+    #expect(methods == ["PURGE -", "PURGE -", "_OTHER GET", "_OTHER GET"])
+  }
+
+  /// OpenTelemetry, `http.response.status_code`. It is in the labels too, unless the end is a cancel.
+  @Test func `have the status that was received or sent in their line, however they end after it`()
+    async throws
+  {
+    let tap = try Tap.testing()
+    let ends: [(name: String, end: @Sendable (ActiveRequest) -> Void)] = [
+      ("cancel", { $0.cancel() }), ("release", { _ in }), ("fail", { $0.fail(.connectionLost) }),
+      ("end", { $0.end(statusCode: 500) }),
+    ]
+    for (name, end) in ends {
+      var request: ActiveRequest? = tap.inbound.begin(method: "GET", path: "/\(name)")
+      request?.responseBegan(statusCode: 404)
+      if let request { end(request) }
+      request = nil
+    }
+    tap.inbound.begin(method: "GET", path: "/unheard").cancel()
+    _ = try? await tap.outbound.withRequest(client: "c", method: "GET", url: "http://host/with") {
+      $0.responseBegan(statusCode: 404)
+      throw CancellationError()
+    }
+    #expect(await tap.flush())
+    let lines = try tap.logLines.map {
+      $0.row("url.path", "url.full", "http.response.status_code", "outcome", "error.type", "severity")
+    }
+    #expect(
+      lines == [
+        "/cancel - 404 cancelled - INFO", "/release - 404 cancelled - INFO",
+        "/fail - 404 error connection_lost ERROR", "/end - 500 http_error 500 ERROR",
+        "/unheard - - cancelled - INFO", "- http://host/with 404 cancelled - INFO",
+      ])
+    let counts = tap.registry.text.matches(
+      of: /http_(client|server)_request_duration_seconds_count{(.*)} (\d)/
+    ).map { match in
+      let labels = ["error_type", "http_response_status_code"].map { name in
+        match.2.firstRange(of: "\(name)=\"").map { match.2[$0.upperBound...].prefix { $0 != "\"" } } ?? "-"
+      }
+      return "\(match.1) \(labels[0]) \(labels[1]) \(match.3)"
+    }
+    #expect(
+      counts.sorted() == [
+        "client - - 1", "server - - 3", "server 500 500 1", "server connection_lost 404 1",
+      ])
   }
 }

@@ -56,9 +56,10 @@ import TestSupport
     let problem = "not the URL of a gateway: take http://HOST[:PORT][/PATH], or https"
     #expect(urls.filter { error($0, "a") != problem } == [])
     #expect(error("http://u:secret@gw", "") == "the job has no name")
-    let labels = ["job", "0", "__x", "a-b", "", "http://u:s@x"]
-    let refused = labels.map { error("http://gw", "a", [$0: "b"]) }
-    #expect(refused == (labels.dropLast() + ["http://REDACTED@x"]).map { "no label to group by: \($0)" })
+    for label in ["job", "0", "__x", "a-b", "", "http://u:s@x"] {
+      let shown = label.replacing("u:s@", with: "REDACTED@")
+      #expect(error("http://gw", "a", [label: "b"]) == "no label to group by: \(shown)")
+    }
   }
 
   // MARK: The request
@@ -86,12 +87,12 @@ import TestSupport
     let request = try #require(origin.requests.first)
     let body = String(decoding: request.body, as: UTF8.self)
     #expect(origin.requests.count == 1 && body.contains("\njobs_total 3\n"))
-    let fields = ["host", "authorization", "content-type", "content-length"].map { request.headers[$0] ?? "" }
-    #expect(
-      [request.method, request.target] + fields == [
-        "PUT", "/metrics/job/test", "127.0.0.1:\(origin.port)", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
-        "text/plain; version=0.0.4; charset=utf-8", "\(request.body.count)",
-      ])
+    let expected: [String: String] = [
+      "host": "127.0.0.1:\(origin.port)", "authorization": "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
+      "content-type": "text/plain; version=0.0.4; charset=utf-8", "content-length": "\(request.body.count)",
+    ]
+    #expect(request.method == "PUT" && request.target == "/metrics/job/test")
+    #expect(request.headers.filter { expected[$0.key] != nil } == expected)
     // Nor is there a connection left.
     try await Poll.until("the end of the connection") { origin.connectionCount == 0 }
   }

@@ -8,7 +8,7 @@ import TestSupport
   private let heard = Watched((started: 0, ended: 0, inbound: 0))
 
   /// Does something at each end of a request, of both directions, and counts.
-  private func observer(_ work: @escaping @Sendable () -> Void) -> CallingObserver {
+  private func observer(_ work: @escaping @Sendable () -> Void = {}) -> CallingObserver {
     CallingObserver { [heard] _ in
       heard.change { $0.started += 1 }
     } ended: { [heard] observation in
@@ -31,13 +31,12 @@ import TestSupport
   }
 
   private static func tap(
-    _ observer: CallingObserver? = nil, in registry: Registry = Registry(),
+    _ observer: CallingObserver, in registry: Registry = Registry(),
     _ change: (inout Tap.Configuration) -> Void = { _ in }
   ) throws -> Tap {
     let configuration = Tap.Configuration.test {
-      ($0.endpoint, $0.observers) = (nil, observer.map { [$0] } ?? [])
       // Until then a slow observer's calls are made.
-      $0.shutdownTimeout = .seconds(100)
+      ($0.endpoint, $0.observers, $0.shutdownTimeout) = (nil, [observer], .seconds(100))
       change(&$0)
     }
     return try Tap(configuration, registry: registry)
@@ -59,7 +58,7 @@ import TestSupport
     let registry = Registry()
     let observer = observer { _ = registry.exposition() }
     let tap = try Self.tap(observer, in: registry)
-    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
+    let session = tap.session(client: "test", configuration: .ephemeral)
     try await withThrowingTaskGroup { group in
       for _ in 0..<20 {
         group.addTask { _ = try await session.data(from: origin.url()) }
@@ -70,9 +69,8 @@ import TestSupport
     }
     await tap.shutdown()
     #expect(heard.state == (40, 20, 20))
-    #expect(Self.value(Self.served, of: tap) == 20)
-    #expect(Self.value("session_tap_ended_requests_total", of: tap) == 20)
-    #expect(Self.value(Self.dropped, of: tap) == 0)
+    let names = [Self.served, "session_tap_ended_requests_total", Self.dropped]
+    #expect(names.map { Self.value($0, of: tap) } == [20, 20, 0])
   }
 
   @Test
@@ -80,23 +78,22 @@ import TestSupport
     async throws
   {
     let hold = Hold()
-    let observer = observer { hold.wait() }
-    let tap = try Self.tap(observer)
+    let tap = try Self.tap(observer { hold.wait() })
     Self.serve(1, by: tap)
     try await hold.isStuck.wait("the observer")
     Self.serve(99, by: tap)
     // On this thread: if it waited, the observer would never go on.
-    #expect(Self.value(Self.served, of: tap) == 100 && Self.value(Self.dropped, of: tap) == 0)
-    #expect(heard.state.inbound == 0)
+    #expect([Self.served, Self.dropped].map { Self.value($0, of: tap) } == [100, 0])
     let made = Extent.of(8_000, extensive: 20_000)
     await withDiscardingTaskGroup { for _ in 0..<8 { $0.addTask { Self.serve(made / 8, by: tap) } } }
-    #expect(Self.value(Self.served, of: tap) == made + 100)
-    let dropped = try #require(Self.value(Self.dropped, of: tap))
     // Each has a start and an end.
-    #expect(dropped == 2 * (made + 99) - 4_096)
+    let dropped = 2 * (made + 99) - 4_096
+    #expect([Self.served, Self.dropped].map { Self.value($0, of: tap) } == [made + 100, dropped])
+    #expect(await !tap.flush(within: .zero) && heard.state.inbound == 0)
     hold.mayGoOn.open()
-    await tap.shutdown()
+    #expect(await tap.flush(within: .seconds(100)))
     #expect(heard.state.started + heard.state.inbound + dropped == 2 * (made + 100))
+    await tap.shutdown()
   }
 
   @Test func `an observer that never returns does not keep a shutdown beyond its deadline`() async throws {
@@ -128,39 +125,23 @@ import TestSupport
     tap.withLock { $0 = made }
     Self.serve(1, by: made)
     try await isDown.wait("the shutdown")
-    #expect(try folder.lines("requests.jsonl").joined().contains("from the observer"))
+    #expect(try folder.text("requests.jsonl").contains("from the observer"))
   }
 
-  @Test func `an observer does not wait for a sink that is stuck`() async throws {
-    let (sink, hasHeard) = (Hold(), Gate())
-    let ends = Watched(0)
-    let observer = observer {
-      ends.change { $0 += 1 }
-      if ends.state == 2 { hasHeard.open() }
-    }
-    let tap = try Self.tap(observer) { $0.log = .custom(sink) }
+  @Test func `neither an observer nor a scrape waits for a stuck disk, and lines too many are counted`()
+    async throws
+  {
+    let sink = Hold()
+    let tap = try Self.tap(observer()) { ($0.log, $0.logging.queueLineLimit) = (.custom(sink), 100) }
     Self.serve(1, by: tap)
     try await sink.isStuck.wait("the sink")
     // Nobody scrapes: the tap's own thread delivers.
-    Self.serve(1, by: tap)
-    try await hasHeard.wait("the observer")
-    sink.mayGoOn.open()
-    await tap.shutdown()
-    #expect(tap.requestLog?.statistics.lines == 2)
-  }
-
-  @Test func `a scrape does not wait for a stuck disk, and lines too many are counted`() async throws {
-    let sink = Hold()
-    let tap = try Self.tap { ($0.log, $0.logging.queueLineLimit) = (.custom(sink), 100) }
-    Self.serve(1, by: tap)
-    _ = tap.registry.exposition()
-    try await sink.isStuck.wait("the sink")
     Self.serve(999, by: tap)
+    try await heard.wait("the observer") { $0.inbound == 1_000 }
     #expect(Self.value(Self.served, of: tap) == 1_000)
     let dropped = tap.registry.value(
       of: "session_tap_log_dropped_lines_total", labels: ["reason": "queue_full"])
-    #expect(dropped == 899)
-    #expect(await tap.flush(within: .zero) == false)
+    #expect(await !tap.flush(within: .zero) && dropped == 899)
     sink.mayGoOn.open()
     await tap.shutdown()
   }

@@ -109,6 +109,42 @@ import TestSupport
     }
   }
 
+  /// That is when a person wants to see what the page has.
+  @Test func `the endpoint serves while the app blocks Swift's threads and Dispatch's others`() async {
+    await #expect(processExitsWith: .success) {
+      let tap = try Tap.start(
+        .test {
+          $0.servesLog = true
+          $0.endpoint?.limits.answerTimeout = .seconds(5)
+        })
+      tap.log(.info, "here")
+      tap.inbound.begin(method: "GET", path: "/users/42").end(statusCode: 200, route: "/users/{id}")
+      #expect(tap.requestLog?.flush() == true)
+      let port = tap.address?.port ?? 0
+      // More than their pools have threads, of each class.
+      for qos in [DispatchQoS.background, .utility, .default, .userInitiated, .userInteractive] {
+        let global = DispatchQueue.global(qos: qos.qosClass)
+        for _ in 0..<600 { global.async { Gate().waitBlocking() } }
+        // The endpoint's own class, as the article says.
+        if qos == .utility { continue }
+        for _ in 0..<300 { DispatchQueue(label: "blocked", qos: qos).async { Gate().waitBlocking() } }
+      }
+      for _ in 0..<64 { Task { Gate().waitBlocking() } }
+      let contents = [
+        "/healthz": "ok", "/": "<html", "/logs": "here", "/metrics": "# TYPE", "/why": "All is well",
+        "/page/history": #"http_route=\"/users/{id}\""#,
+      ]
+      for (path, content) in contents {
+        // On this thread: there is no other.
+        let answer = try RawClient(port: port).getBlocking(path)
+        #expect(
+          answer.hasPrefix("HTTP/1.1 200 ") && answer.contains(content), "\(path): \(answer.prefix(99))")
+      }
+      #expect(!tap.registry.text.contains("history"))
+      exit(0)
+    }
+  }
+
   /// Swift's threads that are blocked.
   private static let blocked = Atomic(0)
 

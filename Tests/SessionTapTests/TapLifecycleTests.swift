@@ -69,11 +69,6 @@ import TestSupport
     }
   }
 
-  @Test func `a tap that never started is released without a word`() throws {
-    let log = try #require(Tap(.test(log: .memory) { $0.servesLog = true }).requestLog)
-    #expect(log.flush() && log.recent().isEmpty)
-  }
-
   @Test func `every shutdown returns when the tap is shut down, and waits for nothing else`() async throws {
     let tap = try Tap.start(.test { $0.shutdownTimeout = .seconds(3_600) })
     let isDown = Gate()
@@ -93,17 +88,14 @@ import TestSupport
 
   /// Where it is to fail it does, and can be tried again; whether variables name the same address or not, and
   /// whether they are valid.
-  @Test func `an address in use is an error, or is waited for`() async throws {
+  @Test func `an address in use is an error`() async throws {
     let prefix = "OTEL_EXPORTER_PROMETHEUS_"
     for variables in [[:], ["\(prefix)PORT": "PORT", "\(prefix)HOST": Self.host], ["\(prefix)HOST": "a b"]] {
-      let first = try Tap.start(.test { $0.endpoint?.address = .tcp(host: Self.host, port: 0) })
+      let first = try Tap.start(.test(at: .tcp(host: Self.host, port: 0)))
       let address = try #require(first.address)
       let environment = variables.mapValues { $0 == "PORT" ? "\(address.port)" : $0 }
       let second = try Tap(
-        .test(environment: environment) {
-          $0.endpoint?.address = address
-          $0.failsIfAddressInUse = true
-        })
+        .test(at: address, environment: environment) { $0.failsIfAddressInUse = true })
       for _ in 0..<2 {
         let error = #expect(throws: TapError.self) { try second.start() }
         #expect(error?.code == .endpoint)
@@ -114,32 +106,32 @@ import TestSupport
       #expect(second.address == address)
       await second.shutdown()
     }
+  }
 
-    let first = try Tap.start(.test { $0.endpoint?.address = .tcp(host: Self.host, port: 0) })
-    var configuration = Tap.Configuration.test(log: .memory) {
-      $0.endpoint?.address = first.address ?? .loopback(port: 0)
-      $0.logging.recentLineLimit = 10
+  @Test func `an address in use is waited for`() async throws {
+    let first = try Tap.start(.test(at: .tcp(host: Self.host, port: 0)))
+    let address = try #require(first.address)
+    var configuration = Tap.Configuration.test(at: address) {
+      ($0.servesLog, $0.addressRetryInterval) = (true, .seconds(3_600))
     }
     // One that waits can be shut down.
-    configuration.addressRetryInterval = .seconds(3600)
     let waiting = try Tap.start(configuration)
     await waiting.shutdown()
     #expect(waiting.address == nil)
 
     configuration.addressRetryInterval = .milliseconds(20)
     let second = try Tap.start(configuration)
-    #expect(second.address == nil)
-    let lines = try #require(second.requestLog)
-    #expect(lines.flush(within: .seconds(10)))
-    #expect(lines.recentText.contains("address in use") && lines.recentText.contains(#""severity":"WARN""#))
-    #expect(!lines.recentText.contains(#""severity":"INFO""#))
+    func lines() throws -> [String] {
+      second.requestLog?.flush()
+      return try second.logLines.map { $0.row("severity", "message") }
+    }
+    #expect(try second.address == nil && lines().count == 1 && lines()[0].hasPrefix("WARN address in use"))
     await first.shutdown()
-    let address = try await Poll.until("the address") { second.address }
+    try await Poll.until("the address") { second.address == address }
     #expect(try await second.get("/metrics").contains("session_tap_build_info"))
     try await Poll.until("the word that it is served") {
-      lines.recentText.contains("the metrics are served at \(address) now")
+      try lines().last == "INFO the metrics are served at \(address) now"
     }
-    #expect(lines.recentText.contains(#""severity":"INFO""#))
     await second.shutdown()
     #expect(second.address == nil)
   }
@@ -148,34 +140,13 @@ import TestSupport
   @Test func `an address of the environment that cannot be used yet is waited for`() async throws {
     let address = EndpointAddress.tcp(host: "192.0.2.1", port: 0)
     let tap = try Tap.start(
-      .test(log: .memory, environment: ["SESSION_TAP_HOST": address.host, "SESSION_TAP_PORT": "0"]) {
+      .test(at: address, environment: ["SESSION_TAP_HOST": address.host, "SESSION_TAP_PORT": "0"]) {
         $0.servesLog = true
-        $0.endpoint?.address = address
         $0.endpoint?.access.allowsAnyoneFromNetwork = true
       })
-    #expect(tap.address == nil)
-    let log = try #require(tap.requestLog)
-    #expect(log.flush(within: .seconds(10)))
-    #expect(log.recentText.contains("its metrics are served as soon as that is over"))
+    #expect(await tap.flush() && tap.address == nil)
+    #expect(tap.logText.contains("its metrics are served as soon as that is over"))
     await tap.shutdown()
-  }
-
-  @Test func `a tap that is released without a shutdown says so in its log`() async throws {
-    let (folder, origin) = (try TemporaryFolder(), try Origin { _ in [.response()] })
-    func makeSession() throws -> URLSession {
-      let tap = try Tap.start(.test(log: .file(folder("requests.jsonl"))))
-      return URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "orphan"))
-    }
-    let session = try makeSession()
-    _ = try await session.data(from: origin.url())
-    let line = try await Poll.until("the line") {
-      try folder.lines("requests.jsonl").first { $0.contains("released without a shutdown") }
-    }
-    let message =
-      "the tap was released without a shutdown: its sessions are observed no more, and its metrics are not "
-      + "served (keep a reference to the tap)"
-    #expect(line.contains("\"message\":\"\(message)\"") && line.contains(#""severity":"WARN""#))
-    session.invalidateAndCancel()
   }
 
   /// A tap's threads block SIGPIPE, and no others do. In a process of its own, since other tests have taps.

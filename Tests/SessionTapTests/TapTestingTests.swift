@@ -10,20 +10,19 @@ import TestSupport
     #expect(tap.address == nil)
     let session = tap.session(client: "users", configuration: .ephemeral)
     for _ in 0...number { _ = try await session.data(from: origin.url("/users/42")) }
-    let requests = tap.recordedRequests()
-    #expect(requests.count == number + 1)
-    #expect(
-      requests.allSatisfy { $0.statusCode == 404 && $0.errorType == "404" && $0.request.client == "users" })
-    let name = "http_client_request_duration_seconds_count"
-    #expect(tap.registry.value(of: name, labels: ["client": "users"]) == Double(number + 1))
-    #expect(tap.registry.value(of: name, labels: ["url_template": "/users/{id}"]) == Double(number + 1))
-    #expect(tap.registry.value(of: name, labels: ["client": "other"]) == nil)
+    let ends = tap.recordedRequests().map {
+      "\($0.request.client) \($0.statusCode ?? 0) \($0.errorType ?? "-")"
+    }
+    #expect(ends == Array(repeating: "users 404 404", count: number + 1))
+    let values = ["client": "users", "url_template": "/users/{id}"].map { name, value in
+      tap.registry.value(
+        of: "http_client_request_duration_seconds_count", labels: [name: value])
+    }
+    #expect(values == [Double(number + 1), Double(number + 1)])
     #expect(!tap.registry.text.contains("process_"))
     #expect(await tap.flush())
-    let log = try #require(tap.requestLog)
     // A test beside it may hold the queue of all sessions, which has a line of its own.
-    let ends = log.recentText.split(separator: "\n").count { $0.contains(#""event":"http.client.request","#) }
-    #expect(ends == number + 1)
+    #expect(try tap.logLines.count { $0.row("event") == "http.client.request" } == number + 1)
   }
 
   @Test func `it keeps the newest requests, in the order of their ends, and another tap none`() throws {
@@ -34,17 +33,14 @@ import TestSupport
     #expect(other.recordedRequests().isEmpty)
   }
 
-  @Test func `it keeps the newest thousand lines`() throws {
-    let log = try #require(Tap.testing().requestLog)
-    for number in 0...1_000 { log.log(.info, "\(number)") }
-    // Or as many as the app says.
-    let few = try #require(Tap.testing { $0.logging.recentLineLimit = 2 }.requestLog)
-    for number in 0..<3 { few.log(.info, "\(number)") }
-    for (log, kept) in [(log, 1...1_000), (few, 1...2)] {
-      #expect(log.flush(within: .seconds(100)))
-      let lines = String(decoding: log.recent(), as: UTF8.self)
-      #expect(lines.matches(of: /"message":"([^"]*)"/).map { String($0.1) } == kept.map { "\($0)" })
-    }
+  @Test(arguments: [(nil, 1...1_000), (2, 999...1_000)] as [(Int?, ClosedRange<Int>)])
+  func `it keeps the newest thousand lines, or as many as the app says`(
+    limit: Int?, kept: ClosedRange<Int>
+  ) async throws {
+    let tap = try Tap.testing { if let limit { $0.logging.recentLineLimit = limit } }
+    for number in 0...1_000 { tap.log(.info, "\(number)") }
+    #expect(await tap.flush(within: .seconds(100)))
+    #expect(try tap.logLines.map { $0.row("message") } == kept.map { "\($0)" })
   }
 
   @Test(.needs(.program)) func `it reads no environment`() async {
@@ -52,9 +48,7 @@ import TestSupport
       setenv("OTEL_SERVICE_NAME", "shop", 1)
       setenv("SESSION_TAP_LOGS", "x", 1)
       let tap = try Tap.testing()
-      #expect(!tap.registry.text.contains("target_info"))
-      #expect(tap.requestLog?.flush() == true)
-      #expect(tap.requestLog?.recent().isEmpty == true)
+      #expect(await tap.flush() && tap.logText.isEmpty && !tap.registry.text.contains("target_info"))
       exit(7)
     }
   }

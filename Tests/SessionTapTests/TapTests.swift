@@ -7,57 +7,59 @@ import TestSupport
 @testable import TapURLSession
 
 @Suite struct TapTests {
-  // MARK: Errors
-
   @Test func `what a tap cannot be made of, or start with, is an error that tells what to do`() throws {
+    struct Row {
+      var registry = Registry()
+      let configuration: Tap.Configuration
+      let code: TapError.Code
+      let cause: any Error.Type
+      let text: String
+    }
     let (taken, app) = (Registry(), Registry())
     let first = try Tap(.test(), registry: taken)
     _ = try app.gauge("session_tap_unknown_connections_total", help: "The app's own.")
     let belongs =
       "the registry has the metrics of a tap already: make the next tap with a Registry() of its own"
-    let template = "'/users/{id}/files/*'"
-    let port = ["OTEL_EXPORTER_PROMETHEUS_PORT": "0"]
-    let rows: [(Registry, Tap.Configuration, TapError.Code, any Error.Type, String)] = [
-      (taken, .test(), .metrics, RegistryError.self, belongs),
-      (app, .test(), .metrics, RegistryError.self, "session_tap_unknown_connections_total"),
-      (
-        Registry(), .test { $0.outbound.pathTemplates = ["/users/:id"] }, .configuration,
-        PathTemplateError.self, template
-      ),
-      (
-        Registry(), .test { $0.inbound.pathTemplates = ["/users/<id>"] }, .configuration,
-        PathTemplateError.self, template
-      ),
-      (
-        Registry(), .test(log: .memory) { $0.logging.redaction.allowedPaths = ["users/{id"] }, .configuration,
-        PathTemplateError.self, template
-      ),
-      // An address in code is one, whatever the variables name.
-      (
-        Registry(), .test(environment: port) { $0.endpoint?.address = .tcp(host: "203.0.113.1", port: 0) },
-        .endpoint, EndpointError.self, "203.0.113.1"
-      ),
-      (Registry(), .test(log: .file("/no/such/a.jsonl")), .log, RequestLogError.self, "make its directory"),
-      (Registry(), .test(log: .file("/proc/x.jsonl")), .log, RequestLogError.self, "/proc/x.jsonl"),
+    func misspelt(_ change: (inout Tap.Configuration) -> Void) -> Row {
+      Row(
+        configuration: .test(log: .memory, change), code: .configuration, cause: PathTemplateError.self,
+        text: "'/users/{id}/files/*'")
+    }
+    func logged(to path: String, _ text: String) -> Row {
+      Row(configuration: .test(log: .file(path)), code: .log, cause: RequestLogError.self, text: text)
+    }
+    // An address in code is one, whatever the variables name.
+    let elsewhere = Tap.Configuration.test(
+      at: .tcp(host: "203.0.113.1", port: 0), environment: ["OTEL_EXPORTER_PROMETHEUS_PORT": "0"])
+    let rows = [
+      Row(registry: taken, configuration: .test(), code: .metrics, cause: RegistryError.self, text: belongs),
+      Row(
+        registry: app, configuration: .test(), code: .metrics, cause: RegistryError.self,
+        text: "session_tap_unknown_connections_total"),
+      misspelt { $0.outbound.pathTemplates = ["/users/:id"] },
+      misspelt { $0.inbound.pathTemplates = ["/users/<id>"] },
+      misspelt { $0.logging.redaction.allowedPaths = ["users/{id"] },
+      Row(configuration: elsewhere, code: .endpoint, cause: EndpointError.self, text: "203.0.113.1"),
+      logged(to: "/no/such/a.jsonl", "make its directory"), logged(to: "/proc/x.jsonl", "/proc/x.jsonl"),
     ]
-    for (registry, configuration, code, type, text) in rows {
-      let error = try #require(throws: TapError.self) { try Tap(configuration, registry: registry).start() }
+    for row in rows {
+      let error = try #require(throws: TapError.self) {
+        try Tap(row.configuration, registry: row.registry).start()
+      }
       let underlying = try #require(error.underlying)
-      #expect((error.code, Swift.type(of: underlying) == type) == (code, true), "\(error)")
-      #expect(error.description.contains(text))
+      #expect(error.code == row.code && type(of: underlying) == row.cause, "\(error)")
       // It has its text where Foundation asks for it.
-      #expect(error.localizedDescription == "\(error)")
+      #expect(error.description.contains(row.text) && error.localizedDescription == "\(error)")
       if underlying is RegistryError { #expect(underlying.localizedDescription == "\(underlying)") }
     }
     // The mistake mended, the same configuration serves.
-    var mended = rows[2].1
-    mended.outbound.pathTemplates = ["/users/{id}"]
+    let mended = with(rows[2].configuration) { $0.outbound.pathTemplates = ["/users/{id}"] }
     #expect(try Tap(mended).registry !== Tap(mended).registry)
     withExtendedLifetime(first) {}
     let codes: [TapError.Code] = [
       .metrics, .log, .endpoint, .push, .configuration, .startedBefore, .shutDown,
     ]
-    for (index, code) in codes.enumerated() { #expect(codes.firstIndex(of: code) == index) }
+    #expect(codes.map { codes.firstIndex(of: $0) } == Array(codes.indices))
   }
 
   // MARK: Requests
@@ -75,23 +77,6 @@ import TestSupport
     await tap.shutdown()
   }
 
-  @Test(.needs(.program)) func `a process that exits without a shutdown has the line of its last request`()
-    async throws
-  {
-    let (folder, closed) = (try TemporaryFolder(), try ClosedPort())
-    try ExitValues.give("TapTests", folder("requests.jsonl"), closed.port)
-    await #expect(processExitsWith: .exitCode(7)) {
-      let (path, port) = try ExitValues.take("TapTests", String.self, Int.self)
-      let tap = try Tap(.test(log: .file(path)))
-      let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "last"))
-      let url = try #require(URL(string: "http://127.0.0.1:\(port)/"))
-      _ = try? await session.data(from: url)
-      exit(7)
-    }
-    let clients = try folder.lines("requests.jsonl").map { try jsonObject($0)["client.name"] as? String }
-    #expect(clients == ["last"])
-  }
-
   @Test func `a request goes the whole way to a scrape and a log line`() async throws {
     let origin = try Origin { request in
       request.path == "/end"
@@ -100,8 +85,13 @@ import TestSupport
     let folder = try TemporaryFolder()
     let tap = try Tap.start(.test(log: .file(folder("requests.jsonl"))))
     try tap.registry.counter("jobs_total", help: "Jobs done.").increment()
+    // The app's configuration, delegate and queue.
+    let (delegate, queue) = (CompletionDelegate(), OperationQueue())
     let session = tap.session(
-      client: "payments", configuration: .ephemeral, delegate: CompletionDelegate(), delegateQueue: nil)
+      client: "payments", configuration: with(.ephemeral) { $0.httpMaximumConnectionsPerHost = 3 },
+      delegate: delegate, delegateQueue: queue)
+    #expect(session.configuration.httpMaximumConnectionsPerHost == 3)
+    #expect(session.delegate === delegate && session.delegateQueue === queue)
     let done = Gate()
     try RequestSender().start(
       URLRequest(url: origin.url("/v1/charges?card=4242")), .data, .delegate, in: session
@@ -123,11 +113,9 @@ import TestSupport
     #expect(expected.subtracting(shown) == [])
     await tap.shutdown()
     #expect(tap.address == nil)
-    let lines = try folder.lines("requests.jsonl")
-    let line = try jsonObject(lines.joined())
-    #expect(lines.count == 1 && line["http.response.status_code"] as? Int == 201)
-    #expect(line["client.name"] as? String == "payments")
-    #expect(line["url.full"] as? String == "http://127.0.0.1:\(origin.port)/v1/charges?card=REDACTED")
+    let line = try jsonObject(folder.text("requests.jsonl")).row(
+      "client.name", "http.response.status_code", "url.full")
+    #expect(line == "payments 201 http://127.0.0.1:\(origin.port)/v1/charges?card=REDACTED")
   }
 
   @Test func `headers are in the log if they are allowed, also of a session that exists`() async throws {
@@ -136,7 +124,7 @@ import TestSupport
     }
     for (isRequest, isResponse) in [(true, true), (true, false), (false, true)] {
       let tap = try Tap.start(
-        .test(log: .memory) {
+        .test {
           $0.servesLog = true
           if isRequest { $0.logging.redaction.allowedRequestHeaders = ["accept"] }
           if isResponse { $0.logging.redaction.allowedResponseHeaders = ["x-served-by"] }
@@ -150,7 +138,7 @@ import TestSupport
       tap.uninstall(from: session)
       _ = try await session.data(for: request)
       await tap.shutdown()
-      let lines = try #require(tap.requestLog).recentText
+      let lines = tap.logText
       #expect(lines.split(separator: "\n").count == 1 && !lines.contains("secret"))
       #expect(lines.contains(#""http.request.header.accept":["text/plain"]"#) == isRequest)
       #expect(lines.contains(#""http.response.header.x-served-by":["a7"]"#) == isResponse)
@@ -159,13 +147,11 @@ import TestSupport
   }
 
   @Test func `headers of any client and server are in the log if they are allowed`() async throws {
-    let tap = try Tap.start(
-      .test(log: .memory) {
-        ($0.endpoint, $0.logging.recentLineLimit) = (nil, 10)
-        $0.logging.redaction.allowedRequestHeaders = ["Accept", "X-Missing"]
-        $0.logging.redaction.allowedResponseHeaders = ["X-Served-By"]
-        $0.logging.redaction.custom = { $1 == "a7" ? "a*" : $1 }
-      })
+    let tap = try Tap.testing {
+      $0.logging.redaction.allowedRequestHeaders = ["Accept", "X-Missing"]
+      $0.logging.redaction.allowedResponseHeaders = ["X-Served-By"]
+      $0.logging.redaction.custom = { $1 == "a7" ? "a*" : $1 }
+    }
     let sent = ["accept": "text/plain", "authorization": "secret"]
     let answered = ["x-served-by": "a7", "set-cookie": "secret"]
     await tap.outbound.withRequest(client: "c", method: "GET", url: "http://h/", headers: { sent[$0] }) {
@@ -175,7 +161,7 @@ import TestSupport
       $0.fail(statusCode: 200, responseHeaders: { answered[$0] })
     }
     await tap.shutdown()
-    let lines = try #require(tap.requestLog).recentText
+    let lines = tap.logText
     #expect(lines.ranges(of: #""http.request.header.accept":["text/plain"]"#).count == 2)
     #expect(lines.ranges(of: #""http.response.header.x-served-by":["a*"]"#).count == 2)
     #expect(!lines.contains("secret") && !lines.contains("missing"))
@@ -215,7 +201,7 @@ import TestSupport
   }
 
   @Test func `where nothing tells of transfers, or one does no more, a metric and the log say so`() throws {
-    let tap = try Tap(.test(log: .memory) { ($0.sessions.curl, $0.servesLog) = (nil, true) })
+    let tap = try Tap(.test { ($0.sessions.curl, $0.servesLog) = (nil, true) })
     let labels = #"connection_info="none",transfer_info="none",version="\#(BuildInfo.version)""#
     #expect(tap.registry.value(ofSeries: "session_tap_build_info{\(labels)}") == 1)
     let log = try #require(tap.requestLog)
@@ -224,9 +210,7 @@ import TestSupport
     #expect(log.flush())
     let message =
       "libcurl tells nothing of transfers on this toolchain: sizes come from headers, phases are unknown"
-    let lines = try log.recentText.split(separator: "\n").map { try jsonObject($0) }
-    #expect(lines.map { $0["message"] as? String } == [message, "why"])
-    #expect(lines.map { $0["severity"] as? String } == ["WARN", "WARN"])
+    #expect(try tap.logLines.map { $0.row("severity", "message") } == ["WARN \(message)", "WARN why"])
   }
 
   @Test func `no line is kept that nobody asked for`() throws {
@@ -240,36 +224,24 @@ import TestSupport
   @Test func `no answer of a tap's own is made on the queue of all connections, and the article has each`()
     throws
   {
-    let tap = try Tap(.test(log: .memory) { $0.servesLog = true })
+    let tap = try Tap(.test { $0.servesLog = true })
     let log = try #require(tap.requestLog)
     let routes: [EndpointRoute] = [
       .logs(of: log), .requests(of: tap.recorder, as: log), .waits(PageWaits(tap.recorder)),
       .history(PageHistory(tap.recorder)), .why(tap.recorder),
     ]
-    for route in routes {
-      let isDeferred = if case .deferred = route.handler { true } else { false }
-      #expect(isDeferred, "\(route.path)")
-    }
+    let others = routes.filter { if case .deferred = $0.handler { false } else { true } }
+    #expect(others.map(\.path) == [])
     let paths = try #require(tap.endpoint?.paths)
     let rows = try Repository.article("MetricsAndLimits").split(separator: "\n").filter {
       $0.hasPrefix("| `/")
     }
-    #expect(paths.count == 11)
-    #expect(paths.filter { path in !rows.contains { $0.contains("`\(path)`") } } == [])
-  }
-
-  @Test func `a session has the app's configuration, delegate and queue`() throws {
-    let (tap, delegate, queue) = (try Tap(.test()), CompletionDelegate(), OperationQueue())
-    let configuration = with(URLSessionConfiguration.ephemeral) { $0.httpMaximumConnectionsPerHost = 3 }
-    let session = tap.session(
-      client: "c", configuration: configuration, delegate: delegate, delegateQueue: queue)
-    #expect(session.configuration.httpMaximumConnectionsPerHost == 3)
-    #expect(session.delegate === delegate && session.delegateQueue === queue)
-    session.invalidateAndCancel()
+    let missing = paths.filter { path in !rows.contains { $0.contains("`\(path)`") } }
+    #expect(missing == [] && paths.count == 11)
   }
 
   @Test func `the process is measured unless the app does that, and a history is kept for a page alone`()
-    async throws
+    throws
   {
     for isWanted in [true, false] {
       let tap = try Tap(
@@ -280,23 +252,5 @@ import TestSupport
       #expect(tap.registry.text.contains("\nprocess_resident_memory_bytes ") == isWanted)
       #expect((tap.recorder.history(of: .outbound) != nil) == isWanted)
     }
-  }
-
-  @Test func `a tracer is asked all that the tap is to know`() throws {
-    let traces = (0..<4).map { _ in TraceContext.random() }
-    let configuration = Tap.Configuration.test {
-      $0.tracer = with(CallingTracer()) {
-        $0.current = { traces[0] }
-        $0.client = { traces[1] }
-        $0.clientInParent = { $0 == traces[0] ? traces[2] : traces[1] }
-        $0.server = { $0 == "PUT" && $1("a") == "b" ? traces[3] : traces[0] }
-      }
-    }
-    let tracer = try #require(configuration.makeTracer())
-    let served = tracer.beginServerSpan(method: "PUT") { $0 == "a" ? "b" : nil }
-    let asked = [
-      tracer.currentTrace, tracer.beginClientSpan(), tracer.beginClientSpan(in: traces[0]), served,
-    ]
-    #expect(asked == traces)
   }
 }

@@ -8,23 +8,32 @@ final class SoakLoad: Sendable {
   private let places = DispatchSemaphore(value: 0)
 
   private let port: Int
+  private let closedPort: Int
   private let tap: Tap?
-  private let load: RandomLoad
+  /// One whose tasks have handlers, and one that has a delegate.
+  private let plain: URLSession
+  private let delegated: URLSession
+  private let sender: RequestSender
   private let made = Atomic<Int>(0)
   private let ended = Atomic<Int>(0)
 
   /// - Parameter log: Where the tap's log goes. `nil` makes no tap.
   init(port: Int, closedPort: Int, log: String?) throws {
-    self.port = port
+    (self.port, self.closedPort) = (port, closedPort)
     var configuration = Tap.Configuration(environment: [:])
     configuration.endpoint = Endpoint.Configuration(address: .loopback(port: 0))
     configuration.log = log.map { .file($0) }
     configuration.shutdownTimeout = .seconds(30)
     let tap = log == nil ? nil : try Tap.start(configuration)
     self.tap = tap
-    load = try RandomLoad(
-      port: port, closedPort: closedPort, connections: 32,
-      tapped: tap.map { tap in { tap.sessionConfiguration(from: $0, client: $1) } })
+    sender = try RequestSender()
+    let stock = with(URLSessionConfiguration.ephemeral) { $0.httpMaximumConnectionsPerHost = 32 }
+    func tapped(_ client: String) -> URLSessionConfiguration {
+      tap?.sessionConfiguration(from: stock, client: client) ?? stock
+    }
+    plain = URLSession(configuration: tapped("plain"))
+    delegated = URLSession(
+      configuration: tapped("delegated"), delegate: CompletionDelegate(), delegateQueue: nil)
   }
 
   func run(seconds: Int, rate: Int) async throws {
@@ -48,7 +57,7 @@ final class SoakLoad: Sendable {
     last["finished"] = 1
     write(last)
     _ = readLine()
-    load.end()
+    for session in [plain, delegated] { session.finishTasksAndInvalidate() }
     await tap?.shutdown()
     if let statistics = tap?.requestLog?.statistics {
       write(["lines": Int(statistics.lines), "droppedLines": Int(statistics.droppedLines)])
@@ -89,10 +98,13 @@ final class SoakLoad: Sendable {
   /// What would never end is cancelled when its response has begun, or so.
   private func make(_ request: RandomRequest) {
     made.add(1, ordering: .relaxed)
-    let cancel = load.start(request) { [self] in
+    let cancel = sender.start(
+      request.urlRequest(port: port, closedPort: closedPort), request.kind, request.style,
+      in: request.style == .delegate ? delegated : plain
+    ) { [self] in
       ended.add(1, ordering: .releasing)
       places.signal()
     }
-    if request.cancel != .never { DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { cancel() } }
+    if request.isCancelled { DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { cancel() } }
   }
 }

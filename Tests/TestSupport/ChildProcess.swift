@@ -85,14 +85,9 @@ package final class ChildProcess: Sendable {
       written.isOver || String(decoding: written.output, as: UTF8.self).contains(text)
     }
     let output = output
-    guard output.contains(text) else { throw EndedWithout(text: text, output: output) }
-  }
-
-  /// A program that ended without writing what a test waited for.
-  package struct EndedWithout: Error, CustomStringConvertible {
-    let text: String
-    let output: String
-    package var description: String { "ended without '\(text)': \(output.suffix(2_000))" }
+    guard output.contains(text) else {
+      throw TestFailure("\(name) ended without '\(text)': \(output.suffix(2_000))")
+    }
   }
 
   /// Asks the program to end.

@@ -22,12 +22,14 @@ package struct ExpositionText {
 
   /// The sum over the series of a metric, or of those with a label, without a look at anything else.
   package static func sum(of name: String, with label: String = "", in text: some StringProtocol) -> Double {
-    text.split(separator: "\n").lazy
-      .filter { line in
-        line.hasPrefix(name) && ["{", " "].contains(line.dropFirst(name.count).first)
-          && (label.isEmpty || line.contains(label))
-      }
-      .reduce(0) { $0 + ($1.split(separator: " ").last.flatMap { Double($0) } ?? .nan) }
+    var sum = 0.0
+    for line in text.split(separator: "\n") where line.hasPrefix(name) {
+      guard label.isEmpty || line.contains(label), let next = line.dropFirst(name.count).first,
+        next == "{" || next == " "
+      else { continue }
+      sum += line.lastIndex(of: " ").flatMap { Double(line[$0...].dropFirst()) } ?? .nan
+    }
+    return sum
   }
 
   private static func isComment(_ line: Substring) -> Bool {

@@ -23,8 +23,10 @@ package final class Gate: Sendable {
 
   /// Calls back once: when the gate is open, or when the deadline has passed.
   private func whenOpen(within seconds: Double, _ callback: @escaping @Sendable (Bool) -> Void) {
-    let isFirst = Once()
-    let waiter: @Sendable (Bool) -> Void = { isOpen in if isFirst.claim() { callback(isOpen) } }
+    let isCalled = Atomic(false)
+    let waiter: @Sendable (Bool) -> Void = { isOpen in
+      if !isCalled.exchange(true, ordering: .relaxed) { callback(isOpen) }
+    }
     let isOpen = state.withLock { state in
       if !state.isOpen { state.waiters.append(waiter) }
       return state.isOpen
@@ -50,7 +52,7 @@ package final class Gate: Sendable {
     let isOpen = await withCheckedContinuation { continuation in
       whenOpen(within: seconds) { continuation.resume(returning: $0) }
     }
-    guard isOpen else { throw DeadlinePassed(what: what, seconds: seconds) }
+    guard isOpen else { throw TestFailure.deadlinePassed(what, seconds) }
   }
 
   /// Waits until the task is cancelled. Throws if the deadline passes.
@@ -62,12 +64,4 @@ package final class Gate: Sendable {
       isCancelled.open()
     }
   }
-}
-
-/// Distinguishes the first call from all others.
-private final class Once: Sendable {
-  private let isClaimed = Atomic<Bool>(false)
-
-  /// `true` for the first call, `false` for every later one.
-  func claim() -> Bool { !isClaimed.exchange(true, ordering: .relaxed) }
 }

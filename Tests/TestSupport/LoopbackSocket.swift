@@ -1,35 +1,29 @@
 /// The system calls of a server on 127.0.0.1.
 package enum LoopbackSocket {
+  static func makeSocket() -> Int32 {
+    socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+  }
+
   /// A socket on 127.0.0.1 and a port that the system chose. Bound but not listening it refuses every
   /// connection, and the port is not free for others.
   package static func bind(listens: Bool) throws -> (descriptor: Int32, port: Int) {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = inet_addr("127.0.0.1")
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let result = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        descriptor >= 0 && Glibc.bind(descriptor, pointer, length) == 0
-          && (!listens || listen(descriptor, 512) == 0) && getsockname(descriptor, pointer, &length) == 0
-      }
+    let descriptor = makeSocket()
+    var address = sockaddr_in(port: 0)
+    let isBound = address.withPointer { pointer, length in
+      var length = length
+      return Glibc.bind(descriptor, pointer, length) == 0 && (!listens || listen(descriptor, 512) == 0)
+        && getsockname(descriptor, pointer, &length) == 0
     }
-    guard result else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    guard isBound else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
   }
 
   /// A socket that connects to a port, and does not wait for that.
   package static func connect(to port: Int) -> Int32 {
-    let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
-    let descriptor = socket(AF_INET, type, 0)
-    var address = sockaddr_in()
-    (address.sin_family, address.sin_port) = (sa_family_t(AF_INET), UInt16(port).bigEndian)
-    address.sin_addr.s_addr = inet_addr("127.0.0.1")
-    _ = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
+    let descriptor = makeSocket()
+    _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+    var address = sockaddr_in(port: port)
+    _ = address.withPointer { Glibc.connect(descriptor, $0, $1) }
     return descriptor
   }
 
@@ -78,10 +72,15 @@ package enum LoopbackSocket {
       return false
     case .close: return false
     case .reset:
-      var linger = linger(l_onoff: 1, l_linger: 0)
-      setsockopt(connection, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+      resetAtClose(connection)
       return false
     }
+  }
+
+  /// Has a close break the connection with a TCP reset.
+  static func resetAtClose(_ connection: Int32) {
+    var linger = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(connection, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
   }
 
   private static func forward(_ connection: Int32, to port: Int) {
@@ -168,6 +167,23 @@ package enum LoopbackSocket {
     guard count > 0 else { return false }
     pending += buffer[..<count]
     return true
+  }
+}
+
+extension sockaddr_in {
+  /// Of a host that is no address it is one to which nothing connects.
+  init(host: String = "127.0.0.1", port: Int) {
+    self.init()
+    (sin_family, sin_port) = (sa_family_t(AF_INET), UInt16(truncatingIfNeeded: port).bigEndian)
+    sin_addr.s_addr = inet_addr(host)
+  }
+
+  mutating func withPointer<Result>(_ body: (UnsafeMutablePointer<sockaddr>, socklen_t) -> Result) -> Result {
+    withUnsafeMutablePointer(to: &self) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
   }
 }
 

@@ -37,13 +37,18 @@ package struct Deadline {
   ///
   /// - Parameter what: What the loop waits for.
   package func check(_ what: String) throws {
-    if ContinuousClock.now >= end { throw DeadlinePassed(what: what, seconds: seconds) }
+    if ContinuousClock.now >= end { throw TestFailure.deadlinePassed(what, seconds) }
   }
 }
 
-/// An event that a test waited for did not happen in time.
-package struct DeadlinePassed: Error, CustomStringConvertible {
-  package var what: String
-  package var seconds: Double
-  package var description: String { "no \(what) within \(seconds) s" }
+/// What a test needs and does not get.
+package struct TestFailure: Error, CustomStringConvertible {
+  package let description: String
+
+  package init(_ description: String) { self.description = description }
+
+  /// An event that a test waited for did not happen in time.
+  static func deadlinePassed(_ what: String, _ seconds: Double) -> Self {
+    Self("no \(what) within \(seconds) s")
+  }
 }

@@ -14,30 +14,24 @@ package struct RandomRequest: Sendable {
   /// How the app learns of the end.
   package enum Style: CaseIterable, Sendable { case async, handler, delegate }
 
-  package enum Cancel: Sendable { case never, beforeResume, atOnce, later }
-
   package let id: Int
   package let answer: Answer
   package let kind: Kind
   package let style: Style
-  package let cancel: Cancel
+  package let isCancelled: Bool
   package let method: String
 
-  /// - Parameter cancelsEnding: Whether what comes to its end by itself is cancelled too.
-  package init(id: Int, cancelsEnding: Bool = false, using generator: inout some RandomNumberGenerator) {
+  package init(id: Int, using generator: inout some RandomNumberGenerator) {
     self.id = id
     let kind = Kind.allCases.randomElement(using: &generator) ?? .data
     let style = Style.allCases.randomElement(using: &generator) ?? .async
-    let isCancelled = Self.canCancel(kind, style) && Int.random(in: 0..<3, using: &generator) == 0
+    isCancelled = Self.canCancel(kind, style) && Int.random(in: 0..<3, using: &generator) == 0
     let others = Answer.allCases.filter { $0 != .hanging && Self.isSafe($0, kind) }
     // Half of the rest is plain: what else happens is to happen between that.
     let other = Bool.random(using: &generator) ? .sized : others.randomElement(using: &generator) ?? .sized
-    let cancelled = cancelsEnding ? Self.safeToCancel.randomElement(using: &generator) ?? .hanging : .hanging
-    answer = isCancelled ? cancelled : other
+    answer = isCancelled ? .hanging : other
     (self.kind, self.style) = (kind, style)
     method = kind.sendsBody ? "POST" : Int.random(in: 0..<10, using: &generator) == 0 ? "HEAD" : "GET"
-    let cancels: [Cancel] = [.beforeResume, .atOnce, .atOnce, .atOnce, .later, .later, .later, .later]
-    cancel = isCancelled ? cancels.randomElement(using: &generator) ?? .later : .never
   }
 
   /// What ends or stops the whole process without the tap too is left out: to cancel
@@ -49,15 +43,10 @@ package struct RandomRequest: Sendable {
   /// - an upload of a file, which is still being read (`_EasyHandle.unpauseSend()`).
   package static func canCancel(_ kind: Kind, _ how: Style) -> Bool { how != .async && kind != .uploadFile }
 
-  private static let safeToCancel: [Answer] = [.sized, .chunked, .missing, .reset, .short, .hanging]
-
   /// A refused connection fails while an upload's file is being read, as a cancel does.
   package static func isSafe(_ end: Answer, _ kind: Kind) -> Bool { end != .refused || kind != .uploadFile }
 
-  /// Whether the request goes so far that it counts as started.
-  package var starts: Bool { cancel != .beforeResume }
-
-  func urlRequest(port: Int, closedPort: Int) -> URLRequest {
+  package func urlRequest(port: Int, closedPort: Int) -> URLRequest {
     let port = answer == .refused ? closedPort : port
     let url = URL(string: "http://127.0.0.1:\(port)/\(id)/\(answer.rawValue)")
     return with(URLRequest(url: url ?? URL(fileURLWithPath: "/"))) { $0.httpMethod = method }

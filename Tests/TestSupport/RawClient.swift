@@ -2,8 +2,6 @@
 /// what never comes, not for a busy machine. Calls that may wait run on threads of dispatch's, not on those
 /// of the tests' tasks.
 package final class RawClient: Sendable {
-  package struct Failure: Error, CustomStringConvertible { package var description: String }
-
   private let descriptor: Int32
   private let isClosed = Atomic(false)
   private let queue = DispatchQueue(label: "raw-client")
@@ -11,12 +9,7 @@ package final class RawClient: Sendable {
   package init(
     host: String = "127.0.0.1", port: Int, receiveBuffer: Int32? = nil, deadline: Int = 120
   ) throws {
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
-    guard inet_pton(AF_INET, host, &address.sin_addr) == 1 else { throw Failure(description: "no \(host)") }
-    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    guard descriptor >= 0 else { throw Failure(description: "socket: \(errno)") }
+    descriptor = LoopbackSocket.makeSocket()
     // A `timeval`, which an optimised build takes for that of a module that cannot be imported.
     var limit: (time_t, suseconds_t) = (deadline, 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout.size(ofValue: limit)))
@@ -24,15 +17,12 @@ package final class RawClient: Sendable {
     var one: Int32 = 1
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
     if var receiveBuffer { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, 4) }
-    let length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let result = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, length) }
-    }
-    guard result == 0 else {
+    var address = sockaddr_in(host: host, port: port)
+    guard address.withPointer({ connect(descriptor, $0, $1) }) == 0 else {
       let code = errno
       isClosed.store(true, ordering: .relaxed)
       close(descriptor)
-      throw Failure(description: "connect: \(String(cString: strerror(code)))")
+      throw TestFailure("connect: \(String(cString: strerror(code)))")
     }
   }
 
@@ -48,10 +38,7 @@ package final class RawClient: Sendable {
 
   // MARK: Sending
 
-  package func send(_ text: String) {
-    let bytes = Array(text.utf8)
-    _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
-  }
+  package func send(_ text: String) { LoopbackSocket.send(Array(text.utf8), to: descriptor) }
 
   /// Sends all of the bytes, or as many as the other end takes before it closes.
   package func sendAll(_ all: [UInt8]) async {
@@ -62,8 +49,7 @@ package final class RawClient: Sendable {
 
   /// Closes with a reset. Nothing may be called after it.
   package func reset() {
-    var linger = linger(l_onoff: 1, l_linger: 0)
-    setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+    LoopbackSocket.resetAtClose(descriptor)
     isClosed.store(true, ordering: .relaxed)
     close(descriptor)
   }
@@ -130,6 +116,11 @@ package final class RawClient: Sendable {
     try await RawClient(port: port).get(path, method: method, host: host, fields: fields)
   }
 
+  /// What stands behind the head of an answer.
+  package static func body(of answer: String) throws -> Substring {
+    answer[try #require(answer.ranges(of: "\r\n\r\n").first).upperBound...]
+  }
+
   /// The status code of the answer to a GET.
   package static func status(
     _ path: String, port: Int, host: String = "localhost", fields: String = ""
@@ -140,7 +131,7 @@ package final class RawClient: Sendable {
   /// Sends a text as the last, and reads all that comes.
   package func exchange(_ text: String) async -> String {
     await perform { client in
-      LoopbackSocket.send(Array(text.utf8), to: client.descriptor)
+      client.send(text)
       client.endOutput()
       return client.receiveAllBlocking()
     }

@@ -12,7 +12,7 @@ package struct Tool: Sendable {
     let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
     let found = path.split(separator: ":").map { "\($0)/\(name)" }
       .first { FileManager.default.isExecutableFile(atPath: $0) }
-    guard let found else { throw Missing(name: name) }
+    guard let found else { throw TestFailure("\(name) is not installed") }
     url = URL(fileURLWithPath: found)
   }
 
@@ -48,10 +48,5 @@ package struct Tool: Sendable {
     package let status: Int32
     package let output: String
     package let bytes: [UInt8]
-  }
-
-  package struct Missing: Error, CustomStringConvertible {
-    let name: String
-    package var description: String { "\(name) is not installed" }
   }
 }

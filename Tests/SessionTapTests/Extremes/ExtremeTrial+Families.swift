@@ -25,66 +25,68 @@ extension ExtremeTrial {
       ("a key: \($0)", [$0: "value"])
     }
     let manyFormats = [("many formats", String(repeating: "a;q=0,", count: manyElements))]
-    return use("Labels.init(_:)", at: [String: String].extremes + reserved) { run, dictionary in
-      let labels = Labels(dictionary)
-      try? run.registry.counter("jobs_total", help: "Jobs.", labels: labels).increment()
-      // A histogram has a line for each bucket.
-      if dictionary.count == manyElements { return }
-      try? run.registry.histogram("job_seconds", help: "Jobs.", labels: labels).record(1)
-      try run.registry.gauge("jobs", help: "Jobs.", labels: labels).set(1)
-    }
-      + register("counter(_:help:unit:labels:", "a_total") {
+    return table {
+      use("Labels.init(_:)", at: [String: String].extremes + reserved) { run, dictionary in
+        let labels = Labels(dictionary)
+        try? run.registry.counter("jobs_total", help: "Jobs.", labels: labels).increment()
+        // A histogram has a line for each bucket.
+        if dictionary.count == manyElements { return }
+        try? run.registry.histogram("job_seconds", help: "Jobs.", labels: labels).record(1)
+        try run.registry.gauge("jobs", help: "Jobs.", labels: labels).set(1)
+      }
+      register("counter(_:help:unit:labels:", "a_total") {
         try $0.counter($1, help: $2, labels: ["k": $2]).increment()
       }
-      + register("counter(_:help:unit:labels:", "jobs_total") {
+      register("counter(_:help:unit:labels:", "jobs_total") {
         try $0.counter($1, help: "", unit: $2 == "" ? nil : $2).increment()
       }
-      + register("counter(legacyName", "a") {
+      register("counter(legacyName", "a") {
         try $0.counter(legacyName: $1, help: $2, labels: ["k": $2]).increment()
       }
-      + register("counter(_:help:unit:labels:value:)", "jobs_total") {
+      register("counter(_:help:unit:labels:value:)", "jobs_total") {
         try $0.counter($1, help: $2, labels: ["kind": $2]) { .nan }
       }
-      + register("counter(_:help:unit:by:", "jobs_total") {
+      register("counter(_:help:unit:by:", "jobs_total") {
         try $0.counter($1, help: $2, by: keyed)[ExtremeLabels(value: $2)].increment()
       }
-      + register("gauge(_:help:unit:labels:", "jobs") {
+      register("gauge(_:help:unit:labels:", "jobs") {
         try $0.gauge($1, help: "", unit: $2 == "" ? nil : $2, labels: ["kind": $2]).set(1)
       }
-      + register("gauge(_:help:unit:labels:value:)", "jobs") {
+      register("gauge(_:help:unit:labels:value:)", "jobs") {
         try $0.gauge($1, help: $2, labels: ["kind": $2]) { .infinity }
       }
-      + register("gauge(_:help:unit:by:", "jobs") {
+      register("gauge(_:help:unit:by:", "jobs") {
         try $0.gauge($1, help: $2, by: keyed)[ExtremeLabels(value: $2)].set(1)
       }
-      + register("histogram(_:help:unit:buckets:labels:", "job_seconds") {
+      register("histogram(_:help:unit:buckets:labels:", "job_seconds") {
         try $0.histogram($1, help: $2, labels: ["kind": $2]).record(1)
       }
-      + register("histogram(_:help:unit:buckets:by:", "job_seconds") {
+      register("histogram(_:help:unit:buckets:by:", "job_seconds") {
         try $0.histogram($1, help: $2, by: keyed)[ExtremeLabels(value: $2)].record(1)
       }
-      + use("Label.init") { run, name in
+      use("Label.init") { run, name in
         try ExtremeLabels.$name.withValue(name) {
           try run.registry.counter("a_total", help: "", by: keyed)[ExtremeLabels(value: name)].increment()
         }
       }
-      + use("Registry.exposition(accept:)", at: String.extremes + manyFormats) {
+      use("Registry.exposition(accept:)", at: String.extremes + manyFormats) {
         let format = $0.tap.registry.exposition(accept: $1).format
         try $0.expect(format == .text, "the format is \(format)")
       }
-      + use("Registry.exposition(in:") { _ = $0.tap.registry.exposition(in: .openMetrics, names: $1) }
-      + use("Registry.value") { (run, text: String) in
+      use("Registry.exposition(in:") { _ = $0.tap.registry.exposition(in: .openMetrics, names: $1) }
+      use("Registry.value") { (run, text: String) in
         try run.registry.counter("values_total", help: "", labels: ["kind": text]).increment()
         let value = run.registry.value(of: "values_total", labels: ["kind": text])
         try run.expect(value.map { $0 >= 1 } ?? false, "the series has no value")
         _ = run.registry.value(of: text, labels: [text: text])
       }
-      + use("Registry.removeSeries") { (run, text: String) in
+      use("Registry.removeSeries") { (run, text: String) in
         try run.registry.counter("jobs_total", help: "Jobs.", labels: ["kind": text]).increment()
         run.registry.removeSeries(of: text, labels: Labels([text: text]))
         let isRemoved = run.registry.removeSeries(of: "jobs_total", labels: ["kind": text])
         try run.expect(isRemoved, "the series is not removed")
       }
+    }
   }
 
   /// What instruments record.
@@ -93,32 +95,33 @@ extension ExtremeTrial {
     @Sendable func jobs(_ run: RunningExtreme) throws -> Registry.Gauge {
       try run.registry.gauge("jobs", help: "Jobs.")
     }
-    return use("Registry.Counter.increment") { try add($0, $1, Double.extremes) { $0.increment(by: $1) } }
-      + use("Registry.Counter.increment") { try add($0, $1, Int.extremes) { $0.increment(by: $1) } }
-      + use("\(gauge).set") { try jobs($0).set($1 as Double) }
-      + use("\(gauge).set") { try jobs($0).set($1 as Int) }
-      + use("\(gauge).increment") { run, value in
+    return table {
+      use("Registry.Counter.increment") { try add($0, $1, Double.extremes) { $0.increment(by: $1) } }
+      use("Registry.Counter.increment") { try add($0, $1, Int.extremes) { $0.increment(by: $1) } }
+      use("\(gauge).set") { try jobs($0).set($1 as Double) }
+      use("\(gauge).set") { try jobs($0).set($1 as Int) }
+      use("\(gauge).increment") { run, value in
         for first in Double.extremes {
           try jobs(run).set(first.value)
           try jobs(run).increment(by: value)
         }
       }
-      + use("\(gauge).decrement") { try jobs($0).decrement(by: $1) }
-      + use("\(histogram).record(_:)") { run, value in try record(run, value) { $0.record($1) } }
-      + use("\(histogram).record(_:)") { run, duration in
+      use("\(gauge).decrement") { try jobs($0).decrement(by: $1) }
+      use("\(histogram).record(_:)") { run, value in try record(run, value) { $0.record($1) } }
+      use("\(histogram).record(_:)") { run, duration in
         let histogram = try run.registry.histogram("job_seconds", help: "Jobs.")
         histogram.record(duration as Duration)
         let snapshot = histogram.snapshot
         try run.expect(snapshot.count == 1 && snapshot.sum.isFinite, "\(snapshot.count) are recorded")
       }
-      + use("\(histogram).record(_:trace:at:)") { run, value in
+      use("\(histogram).record(_:trace:at:)") { run, value in
         try record(run, value) { $0.record($1, trace: .random(isSampled: true)) }
       }
-      + use("Timestamp.nanosecondsSinceEpoch") { run, nanoseconds in
+      use("Timestamp.nanosecondsSinceEpoch") { run, nanoseconds in
         try run.registry.histogram("job_seconds", help: "Jobs.")
           .record(1, trace: .random(isSampled: true), at: Timestamp(nanosecondsSinceEpoch: nanoseconds))
       }
-      + use("\(histogram).quantile") { run, share in
+      use("\(histogram).quantile") { run, share in
         // A quantile is finite or none, whatever was recorded.
         let values = Double.extremes
         for (number, first) in values.enumerated() {
@@ -130,6 +133,7 @@ extension ExtremeTrial {
           }
         }
       }
+    }
   }
 
   /// A counter never falls, whatever is added behind whatever.
@@ -179,18 +183,20 @@ extension ExtremeTrial {
       ("no element", []), ("many", (0..<2_000).map { .init(labels: ["job": "\($0)"], value: 1) }),
       ("many equal", Array(repeating: .init(value: 1), count: 2_000)),
     ]
-    return collect("name", at: String.extremes) { $0.name = $1 }
-      + collect("help", at: String.extremes) { $0.help = $1 }
-      + collect("unit", at: String?.extremes) { $0.unit = $1 }
-      + collect("Sample.value", at: Double.extremes) { $0.samples[0].value = $1 }
-      + collect("samples", at: [String: String].extremes) { $0.samples[0].labels = Labels($1) }
-      + use("MetricFamily.samples", at: samples) {
+    return table {
+      collect("name", at: String.extremes) { $0.name = $1 }
+      collect("help", at: String.extremes) { $0.help = $1 }
+      collect("unit", at: String?.extremes) { $0.unit = $1 }
+      collect("Sample.value", at: Double.extremes) { $0.samples[0].value = $1 }
+      collect("samples", at: [String: String].extremes) { $0.samples[0].labels = Labels($1) }
+      use("MetricFamily.samples", at: samples) {
         try $0.registry.register(
           OneFamily(family: MetricFamily(name: "collected", help: "", kind: .gauge, samples: $1)))
       }
-      + use("Registry.gauge(_:help:unit:labels:value:)", at: Double.extremes) { run, value in
+      use("Registry.gauge(_:help:unit:labels:value:)", at: Double.extremes) { run, value in
         try run.registry.counter("jobs_total", help: "") { value }
         try run.registry.gauge("jobs", help: "") { value }
       }
+    }
   }
 }

@@ -32,24 +32,27 @@ extension ExtremeTrial {
     // A type checker takes long over all of these at once.
     let long = [("256", 256), ("257", 257), ("many", manyElements)]
     let lists = single + some + long.map { ($0.0, (0..<$0.1).map(Double.init)) }
-    return change("HistogramBuckets.init(_:)", at: lists) {
-      $0.durationBuckets = HistogramBuckets($1)
-      $0.roundTripBuckets = HistogramBuckets($1)
-      $0.bodySizeBuckets = HistogramBuckets($1)
-    }
-      + use("HistogramBuckets.init(_:)", at: lists) { try record(in: HistogramBuckets($1), $0) }
-      + buckets("HistogramBuckets.exponential", 2) { .exponential(from: $0, factor: $1, count: $2) }
-      + change("SeriesConfiguration.limit", at: Int.extremes) { $0.series.limit = $1 }
-      + use("SeriesConfiguration.limit") { run, limit in
+    return table {
+      change("HistogramBuckets.init(_:)", at: lists) {
+        $0.durationBuckets = HistogramBuckets($1)
+        $0.roundTripBuckets = HistogramBuckets($1)
+        $0.bodySizeBuckets = HistogramBuckets($1)
+      }
+      use("HistogramBuckets.init(_:)", at: lists) { try record(in: HistogramBuckets($1), $0) }
+      buckets("HistogramBuckets.exponential", 2) { .exponential(from: $0, factor: $1, count: $2) }
+      change("SeriesConfiguration.limit", at: Int.extremes) { $0.series.limit = $1 }
+      use("SeriesConfiguration.limit") { run, limit in
         for expiry in Duration?.extremes {
           try scrape(SeriesConfiguration(limit: limit, idleExpiry: expiry.value), run)
         }
-      }  // What has ended may have expired before the scrape.
-      + start("SeriesConfiguration.idleExpiry", at: Duration?.extremes) {
+      }
+      // What has ended may have expired before the scrape.
+      start("SeriesConfiguration.idleExpiry", at: Duration?.extremes) {
         $0.configuration.outbound.series.idleExpiry = $1
         $0.configuration.inbound.series.idleExpiry = $1
         $0.requests = nil
       }
+    }
   }
 
   /// A histogram has these buckets, or none.
@@ -80,9 +83,9 @@ extension ExtremeTrial {
   }
 
   static var inbound: [Self] {
-    func begin<Value: Extremal>(_ make: @escaping @Sendable (InboundRequests, Value) -> ActiveRequest)
-      -> [Self]
-    {
+    func begin<Value: Extremal>(
+      _ make: @escaping @Sendable (InboundRequests, Value) -> ActiveRequest
+    ) -> [Self] {
       use("InboundRequests.begin") { make($0.tap.inbound, $1).end(statusCode: 200) }
     }
     func end<Value: Extremal>(
@@ -90,38 +93,43 @@ extension ExtremeTrial {
     ) -> [Self] {
       use("ActiveRequest.\(function)") { end($0.tap.inbound.begin(method: "GET", path: "/"), $1) }
     }
-    return begin { (inbound, method: String) in inbound.begin(method: method, path: "/") }
-      + begin { inbound, text in inbound.begin(method: "GET", path: "/", headers: { _ in text }) }
-      + begin { (inbound, path: String) in inbound.begin(method: "GET", path: path) }
-      + begin {
+    return table {
+      begin { (inbound, method: String) in inbound.begin(method: method, path: "/") }
+      begin { inbound, text in inbound.begin(method: "GET", path: "/", headers: { _ in text }) }
+      begin { (inbound, path: String) in inbound.begin(method: "GET", path: path) }
+      begin {
         $0.begin(method: "GET", path: "/", scheme: $1, route: $1, traceparent: $1, clientAddress: $1)
       }
-      + begin { $0.begin(method: "GET", path: "/", fields: $1) }
-      + end("responseBegan") { (request, code: Int) in
+      begin { $0.begin(method: "GET", path: "/", fields: $1) }
+      end("responseBegan") { (request, code: Int) in
         request.responseBegan(statusCode: code)
         request.end(statusCode: code)
       }
-      + end("end") { $0.end(statusCode: $1, route: "/", requestBodySize: $1, responseBodySize: $1) }
-      + end("end") { $0.end(statusCode: 200, route: $1) }
-      + end("end") { request, text in request.end(statusCode: 200, responseHeaders: { _ in text }) }
-      + end("fail") { $0.fail(.timeout, statusCode: $1, requestBodySize: $1, responseBodySize: $1) }
-      + end("fail") { $0.fail(message: $1, route: $1) }
-      + end("fail") { request, text in request.fail(responseHeaders: { _ in text }) }
-      + end("cancel") { $0.cancel(route: $1) } + end("add") { $0.add($1) }
+      end("end") { $0.end(statusCode: $1, route: "/", requestBodySize: $1, responseBodySize: $1) }
+      end("end") { $0.end(statusCode: 200, route: $1) }
+      end("end") { request, text in request.end(statusCode: 200, responseHeaders: { _ in text }) }
+      end("fail") { $0.fail(.timeout, statusCode: $1, requestBodySize: $1, responseBodySize: $1) }
+      end("fail") { $0.fail(message: $1, route: $1) }
+      end("fail") { request, text in request.fail(responseHeaders: { _ in text }) }
+      end("cancel") { $0.cancel(route: $1) }
+      end("add") { $0.add($1) }
+    }
   }
 
   static var outbound: [Self] {
-    func begin<Value: Extremal>(_ make: @escaping @Sendable (OutboundRequests, Value) -> ActiveRequest)
-      -> [Self]
-    {
+    func begin<Value: Extremal>(
+      _ make: @escaping @Sendable (OutboundRequests, Value) -> ActiveRequest
+    ) -> [Self] {
       use("OutboundRequests.begin", requests: 1) { make($0.tap.outbound, $1).end(statusCode: 200) }
     }
     let url = "http://h/"
-    return begin { $0.begin(client: $1, method: $1, url: $1, urlTemplate: $1) }
-      + begin { $0.begin(client: "c", method: "GET", url: url, fields: $1) }
-      + begin { outbound, text in
+    return table {
+      begin { $0.begin(client: $1, method: $1, url: $1, urlTemplate: $1) }
+      begin { $0.begin(client: "c", method: "GET", url: url, fields: $1) }
+      begin { outbound, text in
         outbound.begin(client: "c", method: "GET", url: url, headers: { _ in text })
       }
+    }
   }
 
   /// Requests of another client, which an app describes itself: given to the metrics and to the log.
@@ -141,25 +149,27 @@ extension ExtremeTrial {
         }
       }
     }
-    let descriptions = each(
-      \.request, \.client, \.fields, \.headers, \.method, \.clientAddress, \.scheme, \.serverAddress,
-      \.serverPort, \.url, \.urlTemplate)
-    let ended = each(
-      \.self, \.requestBodySize, \.responseBodySize, \.resendCount, \.openedConnections,
-      \.retransmittedSegments, \.peerAddress, \.responseHeaders, \.duration,
-      \.networkRoundTrip, \.timeToResend)
-    return descriptions + ended + use("RequestObservation.duration") { try line(of: $1, $0) }
-      + observe("RequestObservation.timeToFirstByte") { observation, duration in
+    return table {
+      each(
+        \.request, \.client, \.fields, \.headers, \.method, \.clientAddress, \.scheme, \.serverAddress,
+        \.serverPort, \.url, \.urlTemplate)
+      each(
+        \.self, \.requestBodySize, \.responseBodySize, \.resendCount, \.openedConnections,
+        \.retransmittedSegments, \.peerAddress, \.responseHeaders, \.duration,
+        \.networkRoundTrip, \.timeToResend)
+      use("RequestObservation.duration") { try line(of: $1, $0) }
+      observe("RequestObservation.timeToFirstByte") { observation, duration in
         observation.timeToFirstByte = duration
         for phase in RequestTimings.Phase.allCases { observation.timings[phase] = duration }
       }
-      + observe("RequestObservation.errorMessage") { $0.errorMessage = $1 }
-      + observe("RequestEnd.response") { $0.end = .response(statusCode: $1) }
-      + observe("RequestEnd.failure") { $0.end = .failure(.timeout, statusCode: $1) }
-      + observe("Timestamp.nanosecondsSinceEpoch") { $0.start.nanosecondsSinceEpoch = $1 }
-      + observe("FieldValue.string") { $0.request.fields = ["key": .string($1)] }
-      + observe("FieldValue.double") { $0.request.fields = ["key": .double($1)] }
-      + observe("FieldValue.integer") { $0.request.fields = ["key": .integer($1)] }
+      observe("RequestObservation.errorMessage") { $0.errorMessage = $1 }
+      observe("RequestEnd.response") { $0.end = .response(statusCode: $1) }
+      observe("RequestEnd.failure") { $0.end = .failure(.timeout, statusCode: $1) }
+      observe("Timestamp.nanosecondsSinceEpoch") { $0.start.nanosecondsSinceEpoch = $1 }
+      observe("FieldValue.string") { $0.request.fields = ["key": .string($1)] }
+      observe("FieldValue.double") { $0.request.fields = ["key": .double($1)] }
+      observe("FieldValue.integer") { $0.request.fields = ["key": .integer($1)] }
+    }
   }
 
   private static let example = RequestObservation(

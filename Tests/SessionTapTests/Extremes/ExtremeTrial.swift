@@ -41,9 +41,17 @@ struct ExtremeTrial: Sendable {
   let prepare: @Sendable (inout ExtremeSetup) throws -> Void
   let steps: [Step]
 
-  static let all =
-    tap + sessions + templates + metrics + inbound + outbound + families + instruments + collected + log
-    + logQueries + observations + endpoint + pushes
+  static let all = [
+    tap, sessions, templates, metrics, inbound, outbound, families, instruments, collected, log, logQueries,
+    observations, endpoint, pushes,
+  ].flatMap { $0 }
+
+  /// Rows one after another, each of them a list of trials.
+  @resultBuilder enum Table {
+    static func buildBlock(_ rows: [ExtremeTrial]...) -> [ExtremeTrial] { rows.flatMap { $0 } }
+  }
+
+  static func table(@Table _ rows: () -> [Self]) -> [Self] { rows() }
 
   /// At home three of the values: both ends, and one between them.
   private static func chosen<Value>(_ values: NamedValues<Value>) -> NamedValues<Value> {

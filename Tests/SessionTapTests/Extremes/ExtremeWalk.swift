@@ -1,8 +1,6 @@
 import SessionTap
 import TestSupport
 
-struct ExtremeFault: Error { let description: String }
-
 /// Runs trials, each in an empty directory: a typed error, or a tap that works. Works means: one request out
 /// and two in pass and are recorded, each exposition is well-formed, each line of the log is JSON and
 /// accounted for, and the shutdown ends.
@@ -63,7 +61,7 @@ struct ExtremeWalk {
   private func judge(_ value: String, _ body: () async throws -> Void) async {
     do {
       try await body()
-    } catch let fault as ExtremeFault {
+    } catch let fault as TestFailure {
       report(fault.description, value)
     } catch {
       let isTyped =
@@ -102,7 +100,7 @@ struct ExtremeWalk {
     if tap.address != nil {
       let answer = try await tap.get("/metrics")
       try run.expect(answer.hasPrefix("HTTP/1.1 200 "), "a scrape is answered with \(answer.prefix(30))")
-      text = answer.ranges(of: "\r\n\r\n").first.map { String(answer[$0.upperBound...]) }
+      text = String(try RawClient.body(of: answer))
     }
     var faults = recordFaults(text ?? tap.registry.text, setup.requests)
     await tap.shutdown()
@@ -142,8 +140,9 @@ struct ExtremeWalk {
       chmod(name, 0o600)
       for line in FileManager.default.contents(atPath: name)?.split(separator: UInt8(ascii: "\n")) ?? [] {
         lines += 1
-        let isObject = (try? JSONSerialization.jsonObject(with: line)) is [String: Any]
-        if !isObject { faults.append("no JSON: \(String(decoding: line.prefix(200), as: UTF8.self))") }
+        if !((try? JSONSerialization.jsonObject(with: line)) is JSONMembers) {
+          faults.append("no JSON: \(String(decoding: line.prefix(200), as: UTF8.self))")
+        }
       }
     }
     if setup.keepsLines ? lines != statistics.lines : lines > statistics.lines {
@@ -161,7 +160,7 @@ struct RunningExtreme: Sendable {
   let registry = Registry()
 
   func expect(_ isTrue: Bool, _ fault: @autoclosure () -> String) throws {
-    if !isTrue { throw ExtremeFault(description: fault()) }
+    if !isTrue { throw TestFailure(fault()) }
   }
 
   /// Makes a request in a session of the tap's, which must get its whole answer.

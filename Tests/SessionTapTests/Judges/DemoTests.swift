@@ -45,8 +45,8 @@ import TestSupport
     try await process.terminate()
     #expect(process.status == 0)
 
-    let body = try #require(text.ranges(of: "\r\n\r\n").first).upperBound
-    let promtool = try await Tool("promtool").run(["check", "metrics"], input: Array(text[body...].utf8))
+    let promtool = try await Tool("promtool").run(
+      ["check", "metrics"], input: Array(RawClient.body(of: text).utf8))
     #expect(promtool.status == 0, "\(promtool.output)")
     let jq = try await Tool("jq").run(
       ["-e", "-c", "."], input: Array(Data(contentsOf: URL(fileURLWithPath: log))))

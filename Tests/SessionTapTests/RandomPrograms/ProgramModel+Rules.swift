@@ -8,8 +8,9 @@ extension ProgramModel {
     switch step {
     case .tap(let name, _, _): taps[name] == nil
     case .patch(let name, let tap, let old, _): configurations[name] == nil && taps[tap] != nil && has(old)
-    case .session(let name, let making, let hasDelegate):
-      sessions[name] == nil && allows(making, hasDelegate: hasDelegate)
+    case .session(let name, .stock(let source), _): sessions[name] == nil && has(source)
+    case .session(let name, .shared, let hasDelegate):
+      sessions[name] == nil && !hasDelegate && !sessions.values.contains(where: \.isShared)
     case .install(let tap, let session, _), .uninstall(let tap, let session):
       taps[tap] != nil && sessions[session] != nil
     case .request(let request): allows(request)
@@ -30,13 +31,6 @@ extension ProgramModel {
     case .ephemeral, .standard: true
     case .configuration(let name): configurations[name] != nil
     case .session(let name): sessions[name] != nil
-    }
-  }
-
-  private func allows(_ making: RandomProgram.SessionMaking, hasDelegate: Bool) -> Bool {
-    switch making {
-    case .stock(let source): has(source)
-    case .shared: !hasDelegate && !sessions.values.contains(where: \.isShared)
     }
   }
 
@@ -61,9 +55,4 @@ extension ProgramModel {
         }
       }
   }
-}
-
-extension ProgramRequest {
-  /// Whether the server waits for the program.
-  var isHeld: Bool { if case .held = target { true } else { false } }
 }

@@ -28,7 +28,7 @@ struct ProgramModel {
 
   struct Session {
     let hasDelegate: Bool
-    let isShared: Bool
+    var isShared = false
     /// The name that each tap has given it.
     var clients: [ProgramName: String]
   }
@@ -40,12 +40,11 @@ struct ProgramModel {
     var started: ClosedRange<Int>
     var ended = 0...0
     var cancelled = 0...0
-    var lines = 0...0
+    var active: ClosedRange<Int> { ended == started && ended.count == 1 ? 0...0 : 0...started.upperBound }
 
     mutating func end(isCertain: Bool, isCancelled: Bool) {
       ended = isCertain ? started : 0...started.upperBound
       if isCancelled { cancelled = ended }
-      lines = ended
     }
   }
 
@@ -72,8 +71,10 @@ struct ProgramModel {
       taps[name] = Tap(hasEndpoint: hasEndpoint, hasLog: hasLog)
     case .patch(let name, let tap, let source, let client):
       configurations[name] = clients(of: source).merging([tap: client]) { $1 }
-    case .session(let name, let making, let hasDelegate):
-      sessions[name] = session(making, hasDelegate: hasDelegate)
+    case .session(let name, .stock(let source), let hasDelegate):
+      sessions[name] = Session(hasDelegate: hasDelegate, clients: clients(of: source))
+    case .session(let name, .shared, _):
+      sessions[name] = Session(hasDelegate: false, isShared: true, clients: [:])
     case .install(let tap, let session, let client):
       sessions[session]?.clients[tap] = client
       return taps[tap]?.phase != .stopped
@@ -110,13 +111,6 @@ struct ProgramModel {
     }
   }
 
-  private func session(_ making: RandomProgram.SessionMaking, hasDelegate: Bool) -> Session {
-    switch making {
-    case .stock(let source): Session(hasDelegate: hasDelegate, isShared: false, clients: clients(of: source))
-    case .shared: Session(hasDelegate: false, isShared: true, clients: [:])
-    }
-  }
-
   private mutating func begin(_ request: ProgramRequest, besideShutdownOf others: Set<ProgramName>) {
     guard request.cancel != .beforeResume else { return }
     for (tap, client) in sessions[request.session]?.clients ?? [:] {
@@ -127,7 +121,9 @@ struct ProgramModel {
     }
   }
 
-  mutating func end(_ request: ProgramRequest, isCancelled: Bool, besideShutdownOf others: Set<ProgramName>) {
+  private mutating func end(
+    _ request: ProgramRequest, isCancelled: Bool, besideShutdownOf others: Set<ProgramName>
+  ) {
     for tap in observations.keys {
       let isCertain = taps[tap]?.phase != .stopped && !others.contains(tap)
       for index in (observations[tap] ?? []).indices where observations[tap]?[index].request == request.name {

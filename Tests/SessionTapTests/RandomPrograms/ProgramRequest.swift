@@ -3,7 +3,7 @@ import TestSupport
 struct ProgramRequest: Sendable {
   typealias Kind = RandomRequest.Kind
   typealias Style = RandomRequest.Style
-  typealias Cancel = RandomRequest.Cancel
+  enum Cancel { case never, beforeResume, atOnce }
 
   enum Target: Sendable, Hashable {
     /// The program's server, which answers so.
@@ -59,6 +59,9 @@ struct ProgramRequest: Sendable {
     case .schemeless: "no-scheme/\(name)"
     }
   }
+
+  /// Whether the server waits for the program.
+  var isHeld: Bool { if case .held = target { true } else { false } }
 
   /// - Parameter port: Of the server, where there is one.
   func urlRequest(port: Int?) -> URLRequest {

@@ -66,7 +66,7 @@ extension ProgramRunner {
     {
       text = String(decoding: data, as: UTF8.self)
     }
-    if Books(text).balance != 0 { note("scrape(\(name)): started is not ended + active: \(Books(text))") }
+    if let imbalance = TapReading.imbalance(of: text) { note("scrape(\(name)): \(imbalance)") }
   }
 
   private static let scraper = URLSession(configuration: .ephemeral)

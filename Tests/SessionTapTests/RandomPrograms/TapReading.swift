@@ -1,31 +1,39 @@
 import SessionTap
 import TestSupport
 
+/// What a tap has counted, and the lines that it has written.
 struct TapReading {
-  struct Line: Hashable {
-    let request: ProgramName
-    let client: String
-  }
-
   let exposition: String
   /// How often the log has each request.
-  let lines: [Line: Int]
+  let lines: [String: Int]
 
   init(_ tap: Tap) throws {
     exposition = tap.registry.text
-    let text = String(decoding: tap.requestLog?.recent() ?? [], as: UTF8.self)
-    let ends = try text.split(separator: "\n").map { try jsonObject($0) }.filter {
-      $0["event"] as? String == "http.client.request"
-    }
+    let ends = try tap.logLines.filter { $0.row("event") == "http.client.request" }
     lines = ends.reduce(into: [:]) { lines, end in
-      let parts = (end["url.full"] as? String)?.split(separator: "/") ?? []
-      let name = parts.first { $0.wholeMatch(of: /r[0-9]+/) != nil }.map { String($0) }
-      lines[Line(request: name ?? "?", client: end["client.name"] as? String ?? "?"), default: 0] += 1
+      let name =
+        end.row("url.full").split(separator: "/").first { $0.wholeMatch(of: /r[0-9]+/) != nil } ?? "?"
+      lines["\(name) for \(end.row("client.name"))", default: 0] += 1
     }
+  }
+
+  /// Why not every request that started has ended or is active, `nil` if it is so.
+  static func imbalance(of exposition: String) -> String? {
+    let counts = ProgramModel.counters.map { ExpositionText.sum(of: $0.metric, in: exposition) }
+    return counts[0] == counts[1] + counts[3]
+      ? nil : "started \(counts[0]) is not ended \(counts[1]) + active \(counts[3])"
   }
 }
 
 extension ProgramModel {
+  /// The counters of requests, with what each request adds.
+  static let counters: [(metric: String, count: @Sendable (Observation) -> ClosedRange<Int>)] = [
+    ("session_tap_started_requests_total", { $0.started }),
+    ("session_tap_ended_requests_total", { $0.ended }),
+    ("session_tap_cancelled_requests_total", { $0.cancelled }),
+    ("http_client_active_requests", { $0.active }),
+  ]
+
   /// Where what the taps tell differs from what they must have counted.
   ///
   /// - Parameter hasLines: Whether every line has been written.
@@ -38,61 +46,29 @@ extension ProgramModel {
   }
 
   private static func findings(_ exposition: String, _ observations: [Observation]) -> [String] {
-    var findings: [String] = []
-    func compare(_ what: String, _ seen: Double, _ expected: [ClosedRange<Int>]) {
-      let range = expected.reduce(0...0) { $0.lowerBound + $1.lowerBound...$0.upperBound + $1.upperBound }
-      if !(Double(range.lowerBound)...Double(range.upperBound)).contains(seen) {
-        let wanted = range.count == 1 ? "\(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound)"
-        findings.append("\(what): expected \(wanted), seen \(Int(exactly: seen) ?? -1)")
+    var findings = [TapReading.imbalance(of: exposition)].compactMap { $0 }
+    for client in ProgramGenerator.clients + [""] {
+      let own = observations.filter { client.isEmpty || $0.client == client }
+      let label = client.isEmpty ? "" : "client=\"\(client)\""
+      for (metric, count) in counters {
+        let seen = ExpositionText.sum(of: metric, with: label, in: exposition)
+        let counts = own.map(count)
+        let least = counts.reduce(0) { $0 + $1.lowerBound }
+        let most = counts.reduce(0) { $0 + $1.upperBound }
+        if seen < Double(least) || seen > Double(most) {
+          findings.append("\(metric){\(label)}: expected \(least) to \(most), seen \(seen)")
+        }
       }
     }
-    for client in ProgramGenerator.clients {
-      let (books, own) = (Books(exposition, client: client), observations.filter { $0.client == client })
-      compare("started for \"\(client)\"", books.started, own.map(\.started))
-      compare("ended for \"\(client)\"", books.ended, own.map(\.ended))
-      compare("cancelled for \"\(client)\"", books.cancelled, own.map(\.cancelled))
-      let isOpen = own.contains { $0.ended != $0.started || $0.ended.count > 1 }
-      compare("active for \"\(client)\"", books.active, isOpen ? own.map { 0...$0.started.upperBound } : [])
-    }
-    let books = Books(exposition)
-    compare("started for all clients", books.started, observations.map(\.started))
-    compare("ended for all clients", books.ended, observations.map(\.ended))
-    if books.balance != 0 { findings.append("started is not ended + active: \(books)") }
     return findings
   }
 
-  private static func findings(_ lines: [TapReading.Line: Int], _ observations: [Observation]) -> [String] {
-    var expected: [TapReading.Line: ClosedRange<Int>] = [:]
-    for observation in observations {
-      expected[TapReading.Line(request: observation.request, client: observation.client)] = observation.lines
+  private static func findings(_ lines: [String: Int], _ observations: [Observation]) -> [String] {
+    let expected = observations.map { ("\($0.request) for \($0.client)", $0.ended) }
+    let ranges = Dictionary(expected) { $1 }
+    return Set(lines.keys).union(ranges.keys).sorted().compactMap { line in
+      let (seen, range) = (lines[line] ?? 0, ranges[line] ?? 0...0)
+      return range.contains(seen) ? nil : "lines of \(line): expected \(range), seen \(seen)"
     }
-    return Set(lines.keys).union(expected.keys).compactMap { line in
-      let (seen, range) = (lines[line] ?? 0, expected[line] ?? 0...0)
-      if range.contains(seen) { return nil }
-      return "lines of \(line.request) for \"\(line.client)\": expected \(range.upperBound), seen \(seen)"
-    }
-    .sorted()
   }
-}
-
-struct Books {
-  let started: Double
-  let ended: Double
-  let cancelled: Double
-  let active: Double
-
-  /// Reads the text format.
-  ///
-  /// - Parameter client: Whose requests. All clients' by default.
-  init(_ exposition: String, client: String? = nil) {
-    let label = client.map { "client=\"\($0)\"" } ?? ""
-    func sum(_ metric: String) -> Double { ExpositionText.sum(of: metric, with: label, in: exposition) }
-    started = sum("session_tap_started_requests_total")
-    ended = sum("session_tap_ended_requests_total")
-    cancelled = sum("session_tap_cancelled_requests_total")
-    active = sum("http_client_active_requests")
-  }
-
-  /// 0 if every request that started has ended or is active.
-  var balance: Double { started - ended - active }
 }

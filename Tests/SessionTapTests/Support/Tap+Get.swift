@@ -2,13 +2,14 @@ import SessionTap
 import TestSupport
 
 extension Tap.Configuration {
-  /// One that listens at a free port, and tells nothing on standard error.
+  /// One that listens at a free port, if at no other, and tells nothing on standard error.
   static func test(
-    log: RequestLog.Destination? = nil, environment: [String: String]? = nil,
+    at address: EndpointAddress = .loopback(port: 0), log: RequestLog.Destination? = nil,
+    environment: [String: String]? = nil,
     _ change: (inout Tap.Configuration) -> Void = { _ in }
   ) -> Tap.Configuration {
     var configuration = environment.map { Tap.Configuration(environment: $0) } ?? Tap.Configuration()
-    configuration.endpoint?.address = .loopback(port: 0)
+    configuration.endpoint?.address = address
     (configuration.log, configuration.isQuiet) = (log, true)
     change(&configuration)
     return configuration
@@ -21,6 +22,18 @@ extension Tap {
     let address = try #require(address)
     return try await RawClient(host: address.host, port: address.port).get(path, fields: fields)
   }
+}
+
+extension Tap {
+  /// The body of that answer.
+  func body(_ path: String) async throws -> String { String(try RawClient.body(of: try await get(path))) }
+
+  /// The objects of its lines.
+  func objects(_ path: String) async throws -> [JSONMembers] { try jsonObjects(try await body(path)) }
+
+  /// The newest lines of the log, as text and as objects.
+  var logText: String { requestLog?.recentText ?? "" }
+  var logLines: [JSONMembers] { get throws { try jsonObjects(logText) } }
 }
 
 extension RequestLog { var recentText: String { String(decoding: recent(), as: UTF8.self) } }
