@@ -77,7 +77,7 @@ final class TapContext: Sendable {
     }
     let url = request.urlText
     let isRecorded = clients.contains { records(request, to: url, for: $0) }
-    let isOurs = url.utf8.starts(with: "http:".utf8) || url.utf8.starts(with: "https:".utf8)
+    let isOurs = url.hasPrefix("http:") || url.hasPrefix("https:")
     if isRecorded, isOurs, let loader = loader(for: request) { return loader }
     let other = (loaders + Self.native).first { $0.canInit(with: request) }
     if let other, takesConnection(other, to: url) { hasExcluded.store(true, ordering: .relaxed) }
