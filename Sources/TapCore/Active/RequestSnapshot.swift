@@ -26,6 +26,9 @@ public enum RequestWait: String, Sendable, Hashable, CaseIterable {
   case request
   /// The caller of an inbound request, to which the response is being written.
   case client
+
+  /// Whether the parts of a body pass meanwhile.
+  package var isOfMoving: Bool { [.upload, .body, .client].contains(self) }
 }
 
 /// A request that has not ended, as far as it is known. What is unknown is `nil`.
@@ -77,9 +80,16 @@ public struct RequestSnapshot: Sendable, Equatable {
   /// The bytes of the response's body that have come, or gone of an inbound request.
   public var responseBodySize: Int64? { progress.responseBodySize }
   /// For how long nothing has passed in either direction, as far as that was seen: until the last look at the
-  /// request, two seconds ago at most. `nil` where nobody has seen it.
+  /// request, two seconds ago at most. It may be longer, if that was the second look. `nil` where nobody has
+  /// seen it.
   public var idleTime: Duration? {
-    progress.lastActivity.map { max(.zero, $0.duration(to: progress.seen ?? now)) }
+    (progress.lastActivity ?? progress.quietSince).map { max(.zero, $0.duration(to: progress.seen ?? now)) }
+  }
+
+  /// The same, unless only a part of the time was seen in which nothing passes of itself anyway: then the age
+  /// tells more.
+  package var knownIdleTime: Duration? {
+    progress.lastActivity != nil || wait.map(\.isOfMoving) == true ? idleTime : nil
   }
 }
 
@@ -99,8 +109,10 @@ package struct RequestProgress: Sendable, Equatable {
   package var statusCode: Int?
   package var requestBodySize: Int64?
   package var responseBodySize: Int64?
-  /// When something last passed in either direction, or since when it was seen that nothing does.
+  /// When something last passed in either direction.
   package var lastActivity: Instant?
+  /// Where that is unknown: since when it was seen that nothing does.
+  package var quietSince: Instant?
   /// When that was looked at: `nil` where all that passes is seen.
   package var seen: Instant?
 

@@ -120,7 +120,7 @@ final class WaitReporter: Sendable {
     guard let limit = metrics.first?.waitingLimit,
       let call = call.record.snapshot(since: call.start, at: now)
     else { return true }
-    return call.duration < limit || call.idleTime.map { $0 < limit } == true
+    return call.duration < limit || call.knownIdleTime.map { $0 < limit } == true
   }
 
   private func reportHeldQueue(isUsed: Bool, at now: Instant) -> Instant {

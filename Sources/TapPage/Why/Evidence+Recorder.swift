@@ -82,7 +82,7 @@ extension Evidence {
         ? waiting.oldest.indices.filter { waiting.oldest[$0].isMade(within: request) } : []
       return Active(
         kind: RequestKind(request.request), age: request.duration.seconds, wait: request.wait,
-        idle: request.idleTime?.seconds, limit: limit.seconds, causes: causes)
+        idle: request.knownIdleTime?.seconds, limit: limit.seconds, causes: causes)
     }
   }
 }

@@ -96,7 +96,7 @@ struct Evidence: Sendable {
     /// In seconds, as the others.
     var age: Double
     var wait: RequestWait?
-    /// How long nothing has been sent or received. `nil` if that is unknown.
+    /// How long nothing has been sent or received (``RequestSnapshot/knownIdleTime``).
     var idle: Double?
     /// The limit of its direction.
     var limit = 30.0

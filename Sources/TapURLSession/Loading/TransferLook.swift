@@ -41,7 +41,8 @@ struct TransferLook: Sendable, Equatable {
     found.lastActivity = kernel
     guard kernel == nil, let before else { return }
     if passed == before.passed {
-      found.lastActivity = before.found.lastActivity ?? before.at
+      found.lastActivity = before.found.lastActivity
+      found.quietSince = before.found.quietSince ?? before.at
     } else if before.age(at: at) <= Self.validity {
       found.lastActivity = at
     }
@@ -92,9 +93,10 @@ extension TCPInfo {
     known.discardUnknown(in: transfer)
     guard transfer.isHTTP1, let sinceSent = known.sinceDataSent else { return nil }
     let since = min(sinceSent, sinceDataReceived)
-    guard since == sinceDataReceived || retransmittedSegments == 0, since <= transfer.elapsed else {
-      return nil
-    }
-    return Instant(nanoseconds: now.nanoseconds - since)
+    // The kernel's clock may be some milliseconds off: what was sent at once may seem older than the request.
+    guard since == sinceDataReceived || retransmittedSegments == 0,
+      since <= transfer.elapsed + transfer.resolution
+    else { return nil }
+    return Instant(nanoseconds: now.nanoseconds - min(since, transfer.elapsed))
   }
 }

@@ -135,6 +135,7 @@ final class TransferProgress: RequestProgressSource {
       if native == nil || look?.lastActivity != nil {
         progress.lastActivity = [lastActivity, look?.lastActivity].compactMap(\.self).max()
       }
+      progress.quietSince = look?.quietSince.map { max($0, lastActivity ?? $0) }
       return progress
     }
 

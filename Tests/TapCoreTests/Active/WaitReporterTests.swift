@@ -176,7 +176,9 @@ struct WaitReporterTests {
       // Both of one trace.
       let served = [40, 20].map { begin(age: $0, source, in: metrics[1]) }
       for call in calls {
-        let known = RequestProgress(wait: .response, lastActivity: call.idle.map { before($0) })
+        var known = RequestProgress(wait: .response, lastActivity: call.idle.map { before($0) })
+        // Two looks have seen no more than the last second.
+        known.quietSince = before(1)
         begin(within: served[call.served], age: call.age, Source(known: known), in: metrics[0])
       }
       let reporter = WaitReporter(metrics, [observer])
@@ -308,5 +310,16 @@ struct WaitReporterTests {
       let later = RequestSnapshot(request.request, for: .seconds(9), progress, at: now)
       #expect(later.idleTime == .seconds(max(0, idle - 1)))
     }
+    // A part of the time tells nothing of a wait in which nothing passes of itself.
+    let known = RequestWait.allCases.map { wait in
+      let progress = with(RequestProgress(wait: wait)) { $0.quietSince = before(3) }
+      let request = RequestSnapshot(request.request, for: .seconds(9), progress, at: now)
+      return [request.idleTime, request.knownIdleTime]
+    }
+    #expect(
+      known
+        == RequestWait.allCases.map {
+          [.seconds(3), [.upload, .body, .client].contains($0) ? .seconds(3) : nil]
+        })
   }
 }

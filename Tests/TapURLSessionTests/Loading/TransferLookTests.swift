@@ -86,8 +86,9 @@ struct TransferLookTests {
   }
 
   @Test func `nothing has passed since the kernel or two looks have seen it`() {
-    /// Since when nothing passes by the last of some looks, each with what had passed until then.
-    func lastActivity(_ looks: [(at: Int64, passed: Int64, kernel: Int64?)]) -> Int64? {
+    /// Since when nothing passes by the last of some looks, each with what had passed until then: when
+    /// something last did, and where that is unknown since when at least.
+    func quiet(_ looks: [(at: Int64, passed: Int64, kernel: Int64?)]) -> (last: Int64?, least: Int64?) {
       var last: TransferLook?
       for (at, passed, kernel) in looks {
         var look = TransferLook(at: Self.instant(at), found: RequestProgress())
@@ -95,19 +96,24 @@ struct TransferLookTests {
         look.noteActivity(kernel: kernel.map(Self.instant), after: last)
         last = look
       }
-      return last?.found.lastActivity.map { $0.nanoseconds / 1_000_000 }
+      let found = last?.found
+      return (
+        found?.lastActivity.map { $0.nanoseconds / 1_000_000 },
+        found?.lastActivity == nil ? found?.quietSince.map { $0.nanoseconds / 1_000_000 } : nil
+      )
     }
     let first = (at: Int64(1_000), passed: Int64(5), kernel: Int64?.none)
-    let rows: [([(Int64, Int64, Int64?)], Int64?)] = [
+    let rows: [([(Int64, Int64, Int64?)], last: Int64?, least: Int64?)] = [
       // An estimate is none.
-      ([first], nil), ([(1_000, 5, 700)], 700),
-      ([first, (2_000, 5, nil)], 1_000), ([first, (2_000, 5, nil), (60_000, 5, nil)], 1_000),
-      ([first, (2_000, 6, nil)], 2_000), ([first, (2_000, 6, nil), (9_000, 6, nil)], 2_000),
+      ([first], nil, nil), ([(1_000, 5, 700)], 700, nil),
+      ([first, (2_000, 5, nil)], nil, 1_000), ([first, (2_000, 5, nil), (60_000, 5, nil)], nil, 1_000),
+      ([first, (2_000, 6, nil)], 2_000, nil), ([first, (2_000, 6, nil), (9_000, 6, nil)], 2_000, nil),
       // Of what passed a minute before or just now.
-      ([first, (3_001, 6, nil)], nil), ([first, (3_001, 6, nil), (4_000, 6, nil)], 3_001),
-      ([(1_000, 5, 700), (60_000, 5, nil)], 700), ([(1_000, 5, 700), (60_000, 6, 59_000)], 59_000),
+      ([first, (3_001, 6, nil)], nil, nil), ([first, (3_001, 6, nil), (4_000, 6, nil)], nil, 3_001),
+      ([(1_000, 5, 700), (60_000, 5, nil)], 700, nil),
+      ([(1_000, 5, 700), (60_000, 6, 59_000)], 59_000, nil), ([first, (2_000, 5, 900)], 900, nil),
     ]
-    expectEqual(rows.map { lastActivity($0.0) }, rows.map(\.1))
+    expectEqual(rows.map { quiet($0.0) }.map { [$0.last, $0.least] }, rows.map { [$0.last, $0.least] })
     let passed = TransferLook.Passed(
       statusCode: 103, isSent: true, sentBytes: 1, receivedBytes: 2, headSize: 3)
     let others = [
@@ -145,9 +151,11 @@ struct TransferLookTests {
       lastActivity(sent: 300, received: 4_000, transfer, resent: 1),
       lastActivity(sent: 4_000, received: 300, transfer, resent: 1),
       // A sandbox that does not know, and a time before the request.
-      lastActivity(sent: nil, received: 0, transfer), lastActivity(sent: 9_001, received: 9_001, transfer),
+      lastActivity(sent: nil, received: 0, transfer), lastActivity(sent: 9_201, received: 9_201, transfer),
+      // The request was sent at once: the kernel's tick may be another one than that of the begin.
+      lastActivity(sent: 9_004, received: 9_004, transfer),
     ]
-    #expect(found == [9_700, 9_700, 9_700, nil, nil, nil, 9_700, nil, nil])
+    #expect(found == [9_700, 9_700, 9_700, nil, nil, nil, 9_700, nil, nil, 1_000])
   }
 
   /// In a process of its own, whose kernel's clock has not been seen to move.
