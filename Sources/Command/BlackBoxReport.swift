@@ -36,7 +36,8 @@ struct BlackBoxReport {
   private func summary(of content: BlackBoxContent) -> String {
     let name = content.serviceName.isEmpty ? "" : " of \(content.serviceName)"
     let end = isRunning ? "runs" : content.isClosed ? "ended in order" : "ended without a shutdown"
-    let torn = content.tornCount > 0 ? ", \(content.tornCount) unknown" : ""
+    let count = content.tornCount
+    let torn = count > 0 ? ", and \(count) that \(count == 1 ? "was" : "were") being written" : ""
     let missing = content.missingCount > 0 ? ", \(content.missingCount) without a place in the file" : ""
     return "process \(content.processID)\(name), since \(content.opened.utc), \(end); "
       + "last seen at \(content.lastSign.utc); "
@@ -52,7 +53,7 @@ struct BlackBoxReport {
     return [
       "\(age) s", request.direction == .inbound ? "(served)" : request.client, request.method,
       server + request.url + template, snapshot.wait?.rawValue ?? "", request.traceContext?.traceID ?? "",
-    ].map { text in String(text.map { $0.isNewline || $0.asciiValue.map { $0 < 32 } == true ? "?" : $0 }) }
+    ].map(\.shown)
   }
 
   /// Columns of equal width, but for the last ones of each row.

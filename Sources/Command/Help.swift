@@ -72,6 +72,8 @@ enum Help {
       --log PATH          append the request log to a file ('-' is standard error; by default it is in
                           memory, for the page alone)
       --help              this text
+    All other variables of the environment count as for an app, such as SESSION_TAP_BLACK_BOX; those of the
+    endpoint and of the log do not.
 
     Exit codes: 0 ended as asked, 1 no request of the probe was answered with a status below 400,
     64 bad usage, 69 the address cannot be bound, 73 the log cannot be opened.

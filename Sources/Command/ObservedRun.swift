@@ -33,6 +33,10 @@ struct ObservedRun {
     configuration.failsIfAddressInUse = true
     configuration.outbound.pathTemplates = templates
     tap = try Tap.start(configuration)
+    // Those of the black box.
+    for warning in tap.configuration.warnings.dropFirst(configuration.warnings.count) {
+      Terminal.say("warning  \(warning)")
+    }
     if let address = tap.address {
       Terminal.say("page     http://\(address)/")
       Terminal.say("metrics  http://\(address)/metrics")
@@ -93,6 +97,8 @@ private final class RequestCounter: RequestObserver {
     var served = 0
     var timeouts = 0
     var ended: [RequestOutcome: Int] = [:]
+    /// Of those that were not cancelled: the sum of what they took, the most, and how the last one ended.
+    var (time, longest, last) = (Duration.zero, Duration.zero, "")
   }
 
   private let counts = Mutex(Counts())
@@ -107,6 +113,10 @@ private final class RequestCounter: RequestObserver {
       guard observation.request.direction == .outbound else { return $0.served += 1 }
       $0.active -= 1
       $0.ended[observation.outcome, default: 0] += 1
+      if observation.outcome == .cancelled { return }
+      $0.time += observation.duration
+      $0.longest = max($0.longest, observation.duration)
+      $0.last = observation.errorType ?? observation.statusCode.map { "\($0)" } ?? "ok"
     }
   }
 
@@ -125,9 +135,20 @@ private final class RequestCounter: RequestObserver {
     let outcomes = [
       (RequestOutcome.ok, "ok"), (.httpError, "http errors"), (.error, "errors"), (.cancelled, "cancelled"),
     ].map { "\(counts.ended[$0] ?? 0) \($1)" }
+    let whole = total - (counts.ended[.cancelled] ?? 0)
+    let times =
+      whole == 0
+      ? []
+      : ["mean \(Self.text(counts.time / whole))", "max \(Self.text(counts.longest))", "last \(counts.last)"]
     return
       (["\(start.duration(to: .now).components.seconds) s", "\(total) requests", "\(counts.active) active"]
-      + outcomes + ["\(counts.served) served"])
+      + outcomes + times + ["\(counts.served) served"])
       .joined(separator: "  ")
+  }
+
+  private static func text(_ time: Duration) -> String {
+    let milliseconds = time / .milliseconds(1)
+    return
+      "\(milliseconds.formatted(.number.precision(.fractionLength(milliseconds < 10 ? 1 : 0)).grouping(.never))) ms"
   }
 }

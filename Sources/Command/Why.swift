@@ -5,18 +5,18 @@ import SessionTap
 struct Why {
   /// The answer at `/why`.
   private struct Answer: Decodable {
-    struct Finding: Decodable { let sentence: String }
+    struct Finding: Decodable { let sentence: String, isWrong: Bool }
 
     let isWell: Bool
     let sentence: String
     let findings: [Finding]
 
-    /// A line each, without what a terminal would obey.
+    /// A line each, without what a terminal would obey: what is wrong or that nothing is, then the rest.
     var lines: [String] {
-      ((isWell ? [sentence] : []) + findings.map(\.sentence)).map { line in
-        String(
-          String.UnicodeScalarView(line.unicodeScalars.filter { $0.properties.generalCategory != .control }))
-      }
+      let (wrong, notes) = (findings.filter(\.isWrong), findings.filter { !$0.isWrong })
+      return
+        ((isWell ? [sentence] : wrong.map(\.sentence))
+        + (notes.isEmpty ? [] : ["Known, and no trouble now:"] + notes.map(\.sentence))).map(\.shown)
     }
   }
 
@@ -76,7 +76,10 @@ struct Why {
     }
     session.invalidateAndCancel()
     guard let status else {
-      throw Failure(description: "\(url.shown) does not answer: \(error?.localizedDescription ?? "unknown")")
+      throw Failure(
+        description: "\(url.shown) does not answer: \(error?.localizedDescription ?? "unknown"). "
+          + "Does the app run, and serve there? It says `session-tap: metrics at` when it starts; "
+          + "name another place with --port or a URL")
     }
     guard status == 200, let data else { throw Failure(description: "\(url.shown) answers \(status)") }
     return data

@@ -606,7 +606,7 @@ function element(kind, ...content) {
   const [name, ...classes] = kind.split("."), node = document.createElement(name);
   if (classes.length) node.className = classes.join(" ");
   for (const one of content) {
-    if (one?.constructor !== Object) node.append(...[one ?? ""].flat());
+    if (one?.constructor !== Object) node.append(...[one ?? ""].flat().map(plain));
     else for (const [key, value] of Object.entries(one)) {
       if (typeof value === "function") node[key] = value;
       else node.setAttribute(key, value);
@@ -616,7 +616,13 @@ function element(kind, ...content) {
 }
 
 function setText(node, text) {
-  if (node.textContent !== text) node.textContent = text;
+  const shown = plain(text);
+  if (node.textContent !== shown) node.textContent = shown;
+}
+
+// Without what changes the direction of the text (UAX #9), which any name may have.
+function plain(text) {
+  return typeof text === "string" ? text.replace(/\p{Bidi_C}/gu, " ") : text;
 }
 
 const HIDDEN = { "aria-hidden": true };
@@ -790,7 +796,8 @@ const serverKey = ({ client, host }) => JSON.stringify([client, host]);
 // A column has a name and a value. With `as`, it is a column of numbers, and `as` gives their text. With
 // `act`, it has buttons.
 const column = (name, of, as, act) => ({ name, of, as, act }), link = (name, of, act) => column(name, of, undefined, act);
-const clientOf = one => one.client || one.side;
+// An app need not name a client, and a served request has none.
+const clientOf = one => one.client || (one.side === "made" ? "–" : one.side);
 const pathOf = one => `${one.method} ${one.path}`.trim() || "–";
 const HOST = column("Host", one => one.host || "–");
 // The bar of a served request is what it waits for, beside its own time.
@@ -813,7 +820,7 @@ const TABLES = {
     link("Client", clientOf, filterBy), HOST, REQUESTS, ...SHARES, MEAN, P99] },
   lines: { title: "The newest 100 lines of the log", limit: 100, columns: [
     link("Time", line => clockOf(line) || "–", line => openLine(line)), column("Severity", ({ of }) => of("severity")),
-    column("Kind", kindOf), column("Client", ({ party }) => party.client), column("Request", requestOf), column("Status", statusOf),
+    column("Kind", kindOf), column("Client", ({ party }) => party.client || (party.side === "made" ? "–" : "")), column("Request", requestOf), column("Status", statusOf),
     column("Duration", line => line.seconds, value => value === undefined ? "" : seconds(value)),
     link("Trace", line => line.trace.slice(0, 8), line => line.trace && choose({ request: "", trace: line.trace }))] },
 };
@@ -966,7 +973,7 @@ function rowOfFinding({ sentence, kind, is_wrong: isWrong, direction: side = "",
 // What is of no request is of any.
 const isFindingChosen = one => !one.side || isChosen(one);
 
-// How a served request's time is divided.
+// How the mean time of answered served requests is divided.
 const hasShares = ({ side, figures }) => side === "served" && figures.own_s >= 0 && figures.upstream_s > 0;
 function now() {
   const shown = why.findings.filter(isFindingChosen), wrong = shown.filter(one => one.isWrong), notes = shown.filter(one => !one.isWrong);
@@ -1100,7 +1107,8 @@ function phaseItem({ client, host, phases, count, time, roundTrip, reused, sentA
       timeouts ? element("p.verdict", `${plural(timeouts, "request")} timed out: what the server did meanwhile is unknown.`) : ""]);
 }
 
-// Of a route, the time in which its requests waited for their calls, and the rest, which is the app's own.
+// Of a route, the time in which its requests waited for their calls, and the rest, which is the app's own: of all,
+// answered or not.
 function shareGroups() {
   const upstream = Map.groupBy(inSteps("upstream"), one => one.path), calls = Map.groupBy(grouped(inSteps("calls"), [], one => one.key, () => true), one => one.path);
   return grouped(inSteps("served"), [], one => one.path).filter(({ path }) => upstream.has(path)).map(({ path, numbers: [count, time] }) => {
@@ -1114,7 +1122,7 @@ function shareItem({ path, count, time, calls, pieces }) {
     element("div.bar", HIDDEN, barOf(pieces, time / count)),
     element("p", pieces.map(({ name, time }) => element(`span.phase.${name}`, `${name} ${seconds(time)}`)),
       calls.sort((a, b) => b.numbers[SUM] - a.numbers[SUM]).slice(0, 5).map(({ client, numbers: [calls, time] }) =>
-        element("span", `${client}: ${plural(calls / count, "call")}, ${seconds(time / count)}`))));
+        element("span", `${client || "–"}: ${plural(calls / count, "call")}, ${seconds(time / count)}`))));
 }
 
 // The elements stay while their text is the same, which keeps a selection and saves time.

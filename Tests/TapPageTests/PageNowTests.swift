@@ -159,7 +159,7 @@ import TestSupport
       // All of a sentence, and nothing beside it.
       try await browser.expectSeen(
         "99 of 99 requests of `payments`", "no complete response in time", "the connection broke")
-      #expect(try await browser.holds("Math.max(...[...$('wrong').rows].map(row => row.clientHeight)) < 200"))
+      #expect(try await browser.holds("Math.max(...[...$('wrong').rows].map(row => row.clientHeight)) < 240"))
       // A time without a heading says nothing: it is when this began, or when it happened last.
       let texts = try await browser.accessibleNodes().filter { $0.role?.value == "StaticText" }
       let rows = try await browser.rows("wrong").count

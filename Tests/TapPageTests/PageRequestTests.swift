@@ -53,6 +53,8 @@ import TestSupport
           Span: 1
           user.id: \(PageContent.hostile)
           """)
+      // The process says it.
+      try await browser.wait("document.querySelector('#drawer .verdict')")
       try await browser.expect([
         "document.querySelector('.trouble').textContent": "The server answered 503 Service Unavailable.",
         "document.querySelector('#drawer .verdict').textContent":

@@ -121,7 +121,7 @@ package enum BlackBoxError: Error, Equatable, CustomStringConvertible {
 
   package var description: String {
     switch self {
-    case .isShort: "it is shorter than a black box: remove it"
+    case .isShort: "it is no black box (it is too short): check the path"
     case .isOther: "it is another kind of file: name one that does not exist"
     case .isOfOtherVersion: "it is a black box of another version: remove it"
     case .isInUse(System.processID): "another tap of this process has it: name another file"

@@ -109,6 +109,12 @@ extension RequestObservation {
     }
   }
 
+  /// Whether a response ended it that tells of no failure of its server. A 4xx tells of its request.
+  package var isAnswered: Bool {
+    guard case .response = end, let statusCode else { return false }
+    return (100..<500).contains(statusCode)
+  }
+
   /// The time of a served request in which none of its calls was active: the app's own. `nil` of a request
   /// that it makes.
   public var ownTime: Duration? {

@@ -14,6 +14,8 @@ package struct RequestHistory: Sendable {
     package let bounds: [Double]
     /// The time that the slots cover, in nanoseconds.
     package let covered: Int64
+    /// Whether that is all the time since the start.
+    package let isWhole: Bool
     /// Only slots with requests, the oldest first.
     package let slots: [Slot]
 
@@ -30,7 +32,8 @@ package struct RequestHistory: Sendable {
     /// How many processors the process has kept busy since the slot before, on average. `nil` of the current
     /// slot.
     package fileprivate(set) var busyProcessors: Double?
-    /// Of the routes within whose requests the app made others, in no order.
+    /// Of the routes within whose requests the app made others, in no order: of the answered requests of a
+    /// route, and of its others.
     package fileprivate(set) var upstream: [Upstream] = []
     fileprivate var bytes = 0
 
@@ -147,17 +150,25 @@ package struct RequestHistory: Sendable {
   private let bounds: [Double]
   /// From when on it is complete.
   private var start: Instant
+  private let firstStart: Instant
   /// Those that are over.
   private var slots: [Slot] = []
   private var number: Int64 = 0
   private var changes: [SeriesID: Change] = [:]
-  /// Of the current slot, by route.
-  private var upstream: [String?: Upstream] = [:]
+  /// Of the current slot.
+  private var upstream: [UpstreamKey: Upstream] = [:]
   private var bytes = 0
   /// When the last slot ended, and the processor time by then.
   private var closed: (time: Instant, processor: Int64)?
 
-  init(bounds: [Double], start: Instant) { (self.bounds, self.start) = (bounds, start) }
+  private struct UpstreamKey: Hashable {
+    let route: String?
+    let isAnswered: Bool
+  }
+
+  init(bounds: [Double], start: Instant) {
+    (self.bounds, self.start, firstStart) = (bounds, start, start)
+  }
 
   /// The series that have changed in the current slot.
   var changed: [SeriesID] { Array(changes.keys) }
@@ -213,16 +224,19 @@ package struct RequestHistory: Sendable {
   }
 
   /// Adds what the calls within a request took.
-  mutating func add(_ time: UpstreamTime, route: String?) {
-    upstream[route, default: Upstream(route: route)].add(time)
+  mutating func add(_ time: UpstreamTime, route: String?, isAnswered: Bool) {
+    let key = UpstreamKey(route: route, isAnswered: isAnswered)
+    upstream[key, default: Upstream(route: route, isAnswered: isAnswered)].add(time)
   }
 
   /// - Parameter values: Those of the ``changed`` series now.
   func window(_ values: [SeriesID: Values], at now: Instant) -> Window {
-    let covered = max(0, min(now.nanoseconds &- start.nanoseconds, Self.slotNanoseconds * Self.slotCount))
+    let past = now.nanoseconds &- start.nanoseconds
+    let covered = max(0, min(past, Self.slotNanoseconds * Self.slotCount))
     let oldest = (now.nanoseconds &- covered) / Self.slotNanoseconds
     let slots = (slots + [slot(values)]).filter { $0.number >= oldest && !$0.isEmpty }
-    return Window(bounds: bounds, covered: covered, slots: slots)
+    let isWhole = start == firstStart && covered == past
+    return Window(bounds: bounds, covered: covered, isWhole: isWhole, slots: slots)
   }
 
   /// The current slot, as far as it has come.
@@ -257,10 +271,13 @@ package struct RequestHistory: Sendable {
 }
 
 extension RequestHistory {
-  /// What the calls within the requests of one route took in one slot.
+  /// What the calls within the requests of one route took in one slot. A request that fails at once takes
+  /// less, so those that were answered are apart: their time is divided, as that of ``Addition``.
   package struct Upstream: Sendable {
     /// `nil` if none matched.
     package let route: String?
+    /// As ``RequestObservation/isAnswered``.
+    package let isAnswered: Bool
     /// The sum of the times in which calls were active.
     package internal(set) var upstream = Duration.zero
     package internal(set) var clients: [UpstreamTime.Client] = []

@@ -136,7 +136,7 @@ package struct RequestStore: Sendable {
       upstreams.record(seconds(client.nanoseconds), in: id, column: 1)
       return upstreams.series.isOverflow(id)
     }
-    if !routes.series.isOverflow(id) { history?.add(time, route: route) }
+    if !routes.series.isOverflow(id) { history?.add(time, route: route, isAnswered: request.isAnswered) }
   }
 
   /// Finds the series of a phase, to which the end leads from now on.

@@ -52,7 +52,7 @@ function element(kind, ...content) {
   const [name, ...classes] = kind.split("."), node = document.createElement(name);
   if (classes.length) node.className = classes.join(" ");
   for (const one of content) {
-    if (one?.constructor !== Object) node.append(...[one ?? ""].flat());
+    if (one?.constructor !== Object) node.append(...[one ?? ""].flat().map(plain));
     else for (const [key, value] of Object.entries(one)) {
       if (typeof value === "function") node[key] = value;
       else node.setAttribute(key, value);
@@ -62,7 +62,13 @@ function element(kind, ...content) {
 }
 
 function setText(node, text) {
-  if (node.textContent !== text) node.textContent = text;
+  const shown = plain(text);
+  if (node.textContent !== shown) node.textContent = shown;
+}
+
+// Without what changes the direction of the text (UAX #9), which any name may have.
+function plain(text) {
+  return typeof text === "string" ? text.replace(/\p{Bidi_C}/gu, " ") : text;
 }
 
 const HIDDEN = { "aria-hidden": true };

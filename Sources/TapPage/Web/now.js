@@ -21,7 +21,7 @@ function rowOfFinding({ sentence, kind, is_wrong: isWrong, direction: side = "",
 // What is of no request is of any.
 const isFindingChosen = one => !one.side || isChosen(one);
 
-// How a served request's time is divided.
+// How the mean time of answered served requests is divided.
 const hasShares = ({ side, figures }) => side === "served" && figures.own_s >= 0 && figures.upstream_s > 0;
 function now() {
   const shown = why.findings.filter(isFindingChosen), wrong = shown.filter(one => one.isWrong), notes = shown.filter(one => !one.isWrong);

@@ -65,7 +65,8 @@ function phaseItem({ client, host, phases, count, time, roundTrip, reused, sentA
       timeouts ? element("p.verdict", `${plural(timeouts, "request")} timed out: what the server did meanwhile is unknown.`) : ""]);
 }
 
-// Of a route, the time in which its requests waited for their calls, and the rest, which is the app's own.
+// Of a route, the time in which its requests waited for their calls, and the rest, which is the app's own: of all,
+// answered or not.
 function shareGroups() {
   const upstream = Map.groupBy(inSteps("upstream"), one => one.path), calls = Map.groupBy(grouped(inSteps("calls"), [], one => one.key, () => true), one => one.path);
   return grouped(inSteps("served"), [], one => one.path).filter(({ path }) => upstream.has(path)).map(({ path, numbers: [count, time] }) => {
@@ -79,7 +80,7 @@ function shareItem({ path, count, time, calls, pieces }) {
     element("div.bar", HIDDEN, barOf(pieces, time / count)),
     element("p", pieces.map(({ name, time }) => element(`span.phase.${name}`, `${name} ${seconds(time)}`)),
       calls.sort((a, b) => b.numbers[SUM] - a.numbers[SUM]).slice(0, 5).map(({ client, numbers: [calls, time] }) =>
-        element("span", `${client}: ${plural(calls / count, "call")}, ${seconds(time / count)}`))));
+        element("span", `${client || "–"}: ${plural(calls / count, "call")}, ${seconds(time / count)}`))));
 }
 
 // The elements stay while their text is the same, which keeps a selection and saves time.

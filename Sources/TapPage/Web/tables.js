@@ -13,7 +13,8 @@ const serverKey = ({ client, host }) => JSON.stringify([client, host]);
 // A column has a name and a value. With `as`, it is a column of numbers, and `as` gives their text. With
 // `act`, it has buttons.
 const column = (name, of, as, act) => ({ name, of, as, act }), link = (name, of, act) => column(name, of, undefined, act);
-const clientOf = one => one.client || one.side;
+// An app need not name a client, and a served request has none.
+const clientOf = one => one.client || (one.side === "made" ? "–" : one.side);
 const pathOf = one => `${one.method} ${one.path}`.trim() || "–";
 const HOST = column("Host", one => one.host || "–");
 // The bar of a served request is what it waits for, beside its own time.
@@ -36,7 +37,7 @@ const TABLES = {
     link("Client", clientOf, filterBy), HOST, REQUESTS, ...SHARES, MEAN, P99] },
   lines: { title: "The newest 100 lines of the log", limit: 100, columns: [
     link("Time", line => clockOf(line) || "–", line => openLine(line)), column("Severity", ({ of }) => of("severity")),
-    column("Kind", kindOf), column("Client", ({ party }) => party.client), column("Request", requestOf), column("Status", statusOf),
+    column("Kind", kindOf), column("Client", ({ party }) => party.client || (party.side === "made" ? "–" : "")), column("Request", requestOf), column("Status", statusOf),
     column("Duration", line => line.seconds, value => value === undefined ? "" : seconds(value)),
     link("Trace", line => line.trace.slice(0, 8), line => line.trace && choose({ request: "", trace: line.trace }))] },
 };

@@ -14,6 +14,10 @@ struct Diagnosis: Sendable {
   let ended: Tally
   /// In seconds.
   let time: Double
+  /// Such as `in the last 30 s`.
+  private let inTime: String
+  /// Of the requests that are active for longer than usual.
+  private let active: String?
 
   /// - Parameter span: The time that counts as now, in seconds.
   init(_ evidence: Evidence, span: Double = 30) {
@@ -23,7 +27,7 @@ struct Diagnosis: Sendable {
     let routes = slow.filter { $0.requests?.isMade == false && !explained.contains($0.requests) }
     let causes =
       past.held + past.hangs + past.failures + past.refusals + slow.filter { $0.requests?.isMade == true }
-    time = past.time
+    (time, inTime, active) = (past.time, past.inTime, past.activeWords)
     ended = past.recent.values.reduce(Tally(), +)
     var findings = past.merge(routes, into: causes) + calls + past.ends
     // A sort of Swift's is stable, and a finding of one kind stands where it was made.
@@ -33,17 +37,25 @@ struct Diagnosis: Sendable {
 
   var isWell: Bool { !findings.contains(where: \.isWrong) }
 
-  /// What was seen, if nothing is wrong.
+  /// What was seen, if nothing is wrong. Active requests may be as they should, but if none has ended that
+  /// is unknown.
   var summary: String {
-    let time = "in the last \(Words.seconds(time))"
-    if ended.count == 0 { return "All is well: no request ended \(time)." }
+    let also = active.map { "; \($0)" } ?? ""
+    if ended.count == 0 {
+      return active == nil
+        ? "All is well: no request ended \(inTime)." : "No request has ended \(inTime)\(also)."
+    }
     let failed = ended.errors == 0 ? "none" : "\(ended.errors)"
-    return "All is well: \(Words.count(ended.count, "request")) ended \(time), and \(failed) of them failed."
+    return "All is well: \(Words.count(ended.count, "request")) ended \(inTime), and \(failed) of them failed"
+      + "\(also)."
   }
 
-  /// A line each.
+  /// A line each: what is wrong or that nothing is, then the rest.
   var text: String {
-    let lines = (isWell ? [summary] : []) + findings.map(\.sentence)
+    let (wrong, notes) = (findings.filter(\.isWrong), findings.filter { !$0.isWrong })
+    let lines =
+      (isWell ? [summary] : wrong.map(\.sentence))
+      + (notes.isEmpty ? [] : ["Known, and no trouble now:"] + notes.map(\.sentence))
     return lines.map { "\($0.oneLine)\n" }.joined()
   }
 
@@ -85,7 +97,8 @@ struct Finding: Sendable {
   /// The client that is at fault, where one is; of served requests also one that they wait for.
   var client: String?
   var figures: [(name: String, value: Double)] = []
-  /// When it was first seen without a pause of a minute, and when last.
+  /// When it was first seen without a pause of a minute, `nil` if that was before all that is kept, and when
+  /// last.
   var since: Timestamp?
   var last: Timestamp?
   /// What to look at in Prometheus.
@@ -117,9 +130,14 @@ struct Finding: Sendable {
 }
 
 extension String {
-  /// Without control characters, which the app's names may have.
+  /// Without control characters and those that change the direction of the text (UAX #9, section 2), which
+  /// the app's names may have.
   var oneLine: String {
-    String(String.UnicodeScalarView(unicodeScalars.map { $0.value < 32 || $0.value == 127 ? " " : $0 }))
+    String(
+      String.UnicodeScalarView(
+        unicodeScalars.map {
+          $0.properties.generalCategory == .control || $0.properties.isBidiControl ? " " : $0
+        }))
   }
 }
 
@@ -168,7 +186,7 @@ struct Past: Sendable {
 
   /// A time in which something was seen.
   struct Episode {
-    let since: Timestamp
+    let since: Timestamp?
     let last: Timestamp
     /// What was seen in it, as far as it is now.
     let tally: Tally
@@ -189,15 +207,36 @@ struct Past: Sendable {
     let from = max(first, begin)
     let isNow = { (step: Evidence.Step) in step.begin >= from && (!isOver || step.begin <= last) }
     let tally = evidence.steps.lazy.filter(isNow).compactMap { $0.tallies[kind] }.reduce(Tally(), +)
-    let since = evidence.time(of: max(first, evidence.start))
+    // Whether it has been so for as long as is known.
+    let isFirst =
+      first.nanoseconds &- evidence.start.nanoseconds < (evidence.isWhole ? minute / 6 : minute)
+      && !evidence.steps.contains { $0.begin < first && ($0.tallies[kind]?.count ?? 0) > 0 }
+    let start = evidence.time(of: isFirst ? evidence.start : max(first, evidence.start))
+    let since = isFirst && !evidence.isWhole ? nil : start
     let end = evidence.time(of: min(evidence.now, last.advanced(by: .seconds(5))))
     let words =
-      isOver
-      ? "from \(Words.time(since)) to \(Words.time(end))"
-      : first < begin ? "\(inTime), as since \(Words.time(since))" : "since \(Words.time(since))"
+      if isOver {
+        "\(since.map { "from \(Words.time($0)) to" } ?? "until") \(Words.time(end))"
+      } else if since == nil {
+        "\(inTime), and so for \(Words.age(evidence.covered)) or longer"
+      } else {
+        "\(first < begin ? "\(inTime), and so " : "")since \(isFirst ? "the start at " : "")\(Words.time(start))"
+      }
     return Episode(since: since, last: end, tally: tally, words: words)
   }
 
   /// Such as `in the last 30 s`.
-  var inTime: String { "in the last \(Words.seconds(time.rounded()))" }
+  var inTime: String { "in the last \(Words.seconds(time < 1 ? time : time.rounded()))" }
+
+  /// Those that are active for so long that one may ask. `nil` if none is.
+  var activeWords: String? {
+    let old = evidence.active.filter { $0.age >= Evidence.ageLimit.seconds }
+    guard let oldest = old.max(by: { $0.age < $1.age }) else { return nil }
+    let age = Words.age(oldest.age)
+    if old.count == 1 {
+      return "1 has been active for \(age)" + (oldest.wait.map { ", and waits \(Words.wait($0).what)" } ?? "")
+    }
+    return "\(old.count)\(old.count < Evidence.activeLimit ? "" : " or more") have been active for "
+      + "\(Words.seconds(Evidence.ageLimit.seconds)) or longer, the oldest for \(age)"
+  }
 }

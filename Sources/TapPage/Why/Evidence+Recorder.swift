@@ -12,11 +12,12 @@ extension Evidence {
 
   /// - Parameter waiting: The requests that may hang.
   init(_ recorder: RequestRecorder, _ waiting: WaitingRequests, at now: Instant) {
-    self.init(now: now, time: .now, start: now)
+    self.init(now: now, time: .now, start: now, isWhole: true)
     var steps: [Instant: Step] = [:]
     for direction in RequestDirection.allCases {
       guard let window = recorder.history(of: direction, at: now) else { continue }
       start = min(start, Instant(nanoseconds: now.nanoseconds &- window.covered))
+      isWhole = isWhole && window.isWhole
       Self.add(window, direction, to: &steps)
     }
     self.steps = steps.values.sorted { $0.begin < $1.begin }
@@ -33,7 +34,8 @@ extension Evidence {
     var methods: [String: Set<String>] = [:]
     for addition in window.slots.lazy.flatMap(\.additions) where known[addition.labels] == nil {
       let (labels, kind) = (addition.labelValues, RequestKind(addition.labelValues, direction))
-      // What failed took the time of its failure, and what was cancelled has no status.
+      // As `RequestObservation.isAnswered`: what failed took the time of its failure, and what was cancelled
+      // has no status.
       let (failure, status) = (failure(labels), labels["http_response_status_code"])
       known[addition.labels] = (kind, failure, status != nil && failure.map(Tally.isRefusal) ?? true)
       methods[kind.path, default: []].insert(kind.method)
@@ -68,7 +70,7 @@ extension Evidence {
     let oldest = end.oldest.map { request in
       let kind = RequestKind(request.request)
       return
-        ", the oldest \(kind.isMade ? "of `\(kind.client)` to" : "served at") \(kind.name), since \(Words.time(request.start))"
+        ", the oldest \(kind.isMade ? "of \(Words.client(kind.client)) to" : "served at") \(kind.name), since \(Words.time(request.start))"
     }
     return "The process before this one (\(end.processID)) ended without a shutdown; it was last seen at "
       + "\(Words.time(end.lastSign)) with \(Words.count(end.requestCount, "active request"))\(oldest ?? "")."
@@ -93,23 +95,30 @@ extension Tally {
   ) {
     count = addition.counts.reduce(0) { $0 + Int($1) }
     if let failure { failures = [failure: count] }
+    let phases = RequestTimings.Phase.allCases.reduce(into: [:]) { phases, phase in
+      phases[phase] = addition.account.timings[nanoseconds: phase].map { Double($0) / 1e9 }
+    }
+    if failure == RequestErrorType.timeout.rawValue {
+      timeouts = Spent(time: addition.sum, phases: phases)
+    }
     guard isAnswered else { return }
     (answered, seconds) = (count, addition.sum)
     let counts = zip([0] + bounds, addition.counts).filter { $1 > 0 }.map { ($0, Int($1)) }
     buckets = Dictionary(counts) { $1 }
     longest = addition.slowest.map { Double($0.nanoseconds) / 1e9 } ?? 0
-    for phase in RequestTimings.Phase.allCases {
-      phases[phase] = addition.account.timings[nanoseconds: phase].map { Double($0) / 1e9 }
-    }
+    self.phases = phases
   }
 }
 
 extension Tally {
   /// What the calls of a route's requests took.
   fileprivate init(_ route: RequestHistory.Upstream) {
-    clients = Dictionary(
+    let clients = Dictionary(
       route.clients.map { ($0.name, Upstream(calls: $0.requestCount, seconds: $0.duration.seconds)) },
       uniquingKeysWith: +)
+    calls = clients.mapValues(\.calls)
+    guard route.isAnswered else { return }
+    self.clients = clients
     upstream = Upstream(
       calls: route.clients.reduce(0) { $0 + $1.requestCount }, seconds: route.upstream.seconds)
   }

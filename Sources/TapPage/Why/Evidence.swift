@@ -20,8 +20,12 @@ struct Tally: Sendable, Equatable {
   var count = 0
   /// Those that failed, by the type of their error, and those that were answered with a 4xx, by its code.
   var failures: [String: Int] = [:]
+  /// What those took that ended as `timeout`.
+  var timeouts = Spent()
+  /// Of all: how many requests they made, by client.
+  var calls: [String: Int] = [:]
 
-  /// Of those that were answered, and not with a failure.
+  /// Of those that were answered, and not with a failure, as all that follows.
   var answered = 0
   /// The sum of their durations, in seconds.
   var seconds = 0.0
@@ -31,13 +35,19 @@ struct Tally: Sendable, Equatable {
   /// The sums of their phases, in seconds.
   var phases: [RequestTimings.Phase: Double] = [:]
 
-  /// Of all: what their calls took, in seconds, and by client.
+  /// What their calls took, in seconds, and by client.
   var upstream = Upstream()
   var clients: [String: Upstream] = [:]
 
   struct Upstream: Sendable, Equatable {
     var calls = 0
     var seconds = 0.0
+  }
+
+  /// In seconds.
+  struct Spent: Sendable, Equatable {
+    var time = 0.0
+    var phases: [RequestTimings.Phase: Double] = [:]
   }
 
   var mean: Double { perAnswer(seconds) }
@@ -49,10 +59,10 @@ struct Tally: Sendable, Equatable {
   /// How many took longer for certain.
   func count(over limit: Double) -> Int { buckets.reduce(0) { $0 + ($1.key >= limit ? $1.value : 0) } }
   var slow: Int { count(over: Self.limit) }
-  /// In seconds: for how long a request waits for its calls on average, and the rest of its time.
-  var upstreamMean: Double { perRequest(upstream.seconds) }
+  /// In seconds: for how long an answered request waits for its calls on average, and the rest of its time.
+  var upstreamMean: Double { perAnswer(upstream.seconds) }
   var ownMean: Double { max(0, mean - upstreamMean) }
-  var callsPerRequest: Double { perRequest(Double(upstream.calls)) }
+  var callsPerAnswer: Double { perAnswer(Double(upstream.calls)) }
 
   static func isRefusal(_ failure: String) -> Bool {
     failure.utf8.count == 3 && failure.hasPrefix("4") && Int(failure) != nil
@@ -66,6 +76,9 @@ struct Tally: Sendable, Equatable {
     sum.buckets.merge(other.buckets, uniquingKeysWith: +)
     sum.longest = max(one.longest, other.longest)
     sum.upstream = sum.upstream + other.upstream
+    sum.timeouts.time += other.timeouts.time
+    sum.timeouts.phases.merge(other.timeouts.phases, uniquingKeysWith: +)
+    sum.calls.merge(other.calls, uniquingKeysWith: +)
     sum.failures.merge(other.failures, uniquingKeysWith: +)
     sum.phases.merge(other.phases, uniquingKeysWith: +)
     sum.clients.merge(other.clients, uniquingKeysWith: +)
@@ -106,8 +119,9 @@ struct Evidence: Sendable {
 
   var now: Instant
   var time: Timestamp
-  /// From when on the steps are complete.
+  /// From when on the steps are complete, and whether that is when the tap started.
   var start: Instant
+  var isWhole = false
   /// The oldest first. One without requests is not there.
   var steps: [Step] = []
   /// Those that may hang, the oldest first.
@@ -117,6 +131,9 @@ struct Evidence: Sendable {
   var unstarted = 0
   /// How the process before this one ended, if that was seen and was no regular end.
   var previousEnd: String?
+
+  /// For how long the steps are complete, in seconds.
+  var covered: Double { start.duration(to: now).seconds }
 
   func time(of instant: Instant) -> Timestamp {
     Timestamp(

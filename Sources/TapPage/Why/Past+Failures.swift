@@ -42,7 +42,8 @@ extension Past {
       kind: isRefused ? .refused : .fails,
       sentence: "\(number(seen)) of \(seen.count) \(kind.requests(2)) "
         + "\(isRefused ? "were answered with a 4xx" : "failed") \(episode.words)"
-        + (before.count > 0 ? " (\(number(before)) of \(before.count) before)" : "") + ": \(reasons(types)).",
+        + (before.count > 0 ? " (\(number(before)) of \(before.count) before)" : "")
+        + ": \(reasons(types, of: kind, seen)).",
       isWrong: isWrong, requests: kind,
       figures: [
         ("count", Double(number(seen))), ("requests", Double(seen.count)),
@@ -56,9 +57,37 @@ extension Past {
       weight: Double(number(now)) * share * (kind.isMade ? 2 : 1))
   }
 
-  private func reasons(_ types: [(key: String, value: Int)]) -> String {
-    guard types.count > 1 else { return types.first.map { Words.failure($0.key) } ?? "" }
-    return types.prefix(3).map { "\($0.value) × \(Words.failure($0.key))" }.joined(separator: "; ")
+  private func reasons(
+    _ types: [(key: String, value: Int)], of kind: RequestKind, _ seen: Tally
+  ) -> String {
+    let words = types.prefix(3).map { type, count in
+      "\(types.count > 1 ? "\(count) × " : "")\(reason(type, of: kind, seen))"
+    }.joined(separator: "; ")
+    return kind.isMade ? words : words + failedCalls(of: seen)
+  }
+
+  /// A failure and whose it is, no further than its type tells. What an app says of a request that it serves
+  /// may be of a call of its own.
+  private func reason(_ type: String, of kind: RequestKind, _ seen: Tally) -> String {
+    let words = Words.failure(type)
+    if Tally.isRefusal(type) { return words }
+    if Int(type) != nil { return "\(kind.isMade ? "the server" : "this app") answered \(words)" }
+    guard kind.isMade else { return words }
+    if type == RequestErrorType.timeout.rawValue,
+      let (phase, time) = seen.timeouts.phases.max(by: { $0.value < $1.value }),
+      time > 0, time >= seen.timeouts.time / 2
+    {
+      return "\(words) (most of it is \(phase.rawValue), \(Words.phase(phase)))"
+    }
+    return words + (Words.suspects(type).map { " (\($0))" } ?? "")
+  }
+
+  /// The clients whose requests fail too, of those that these served requests make.
+  private func failedCalls(of served: Tally) -> String {
+    let failed = Set(recent.filter { $0.key.isMade && $0.value.errors > 0 }.keys.map(\.client))
+    let names = served.calls.keys.filter(failed.contains).sorted().map(Words.client)
+    guard let first = names.first else { return "" }
+    return "; calls of \(first)\(names.count > 1 ? " and others" : "") failed too"
   }
 
   /// Whether so many requests have gone well since the last failure that they would hardly all have done so

@@ -31,31 +31,36 @@ extension Past {
       let before = before(kind)
       guard let now = recent[kind], before.count >= Self.enough else { return nil }
       func perRequest(_ client: String, _ tally: Tally) -> Double {
-        tally.perRequest(Double(tally.clients[client]?.calls ?? 0))
+        tally.perRequest(Double(tally.calls[client] ?? 0))
       }
       func many(_ client: String, _ tally: Tally) -> Bool {
         let (calls, usual) = (perRequest(client, tally), perRequest(client, before))
         return calls >= Self.times * usual && calls - usual >= 2
       }
-      let episodes = now.clients.keys.sorted().compactMap { client in
+      let episodes = now.calls.keys.sorted().compactMap { client in
         let isOver = isOver(kind) { !many(client, $0) }
         return episode(kind, isOver: isOver, { many(client, $0) }).map { (client, $0, isOver) }
       }.filter { client, episode, _ in episode.tally.count >= Self.few && many(client, episode.tally) }
       let worst = episodes.max { perRequest($0.0, $0.1.tally) < perRequest($1.0, $1.1.tally) }
       guard let (client, episode, isOver) = worst else { return nil }
-      let (calls, usual) = (perRequest(client, episode.tally), perRequest(client, before))
+      let (calls, usual, seen) = (
+        perRequest(client, episode.tally), perRequest(client, before), episode.tally
+      )
+      let times =
+        seen.answered == 0
+        ? "" : ": \(seen.answered < seen.count ? "those that were answered took " : "")\(account(of: seen))"
       return Finding(
         kind: .calls,
         sentence:
-          "\(kind.name) makes \(Words.number(calls)) calls of `\(client)` for each request \(episode.words) "
-          + "(\(Words.number(usual)) before): \(account(of: episode.tally)).",
+          "\(kind.name) makes \(Words.number(calls)) calls of \(Words.client(client)) for each request "
+          + "\(episode.words) (\(Words.number(usual)) before)\(times).",
         isWrong: !isOver, requests: kind, client: client,
-        figures: figures(episode.tally, before) + [("client_calls", calls), ("client_calls_before", usual)],
+        figures: figures(kind, seen, before) + [("client_calls", calls), ("client_calls_before", usual)],
         since: episode.since, last: episode.last,
         queries: [
           "sum by (client) (rate(http_server_upstream_requests_total\(kind.selector)[5m])) / on () group_left "
             + "sum (rate(\(kind.durations)_count\(kind.selector)[5m]))"
-        ], runbook: "httpserverlatencyhigh", weight: (calls - usual) * Double(episode.tally.count))
+        ], runbook: "httpserverlatencyhigh", weight: (calls - usual) * Double(seen.count))
     }
   }
 
@@ -80,15 +85,12 @@ extension Past {
     guard let episode = episode(kind, isOver: isOver, isIn) else { return nil }
     let seen = episode.tally, isNew = isSlower(seen) && areMany(seen)
     guard isNew || isLong else { return nil }
-    let usual = isKnown ? " (\(Words.seconds(before.mean)) before)" : ""
     return Finding(
       kind: .slow,
-      sentence:
-        "\(seen.answered) \(kind.requests(seen.answered)) took \(Words.seconds(seen.mean)) on average "
-        + "\(episode.words)\(usual)\(isLong ? ", \(seen.slow) of them over \(Words.seconds(Tally.limit))" : ""): "
-        + "\(kind.isMade ? phases(seen, before, isNew) : whose(seen, before)).",
+      sentence: long(kind, seen, isKnown ? before : nil, isNew: isNew, isLong: isLong, episode.words)
+        + ": \(kind.isMade ? phases(seen, before, isNew) : whose(seen, before)).",
       isWrong: !isOver && (isNew || isKnown && share(before) < share(now) / 2), requests: kind,
-      client: kind.isMade ? kind.client : client(seen, before), figures: figures(seen, before),
+      client: kind.isMade ? kind.client : client(seen, before), figures: figures(kind, seen, before),
       since: episode.since, last: episode.last,
       queries: [
         "histogram_quantile(0.99, sum by (le) (rate(\(kind.durations)_bucket\(kind.selector)[5m])))",
@@ -97,6 +99,24 @@ extension Past {
           : "sum by (client) (rate(http_server_upstream_request_seconds_total\(kind.selector)[5m]))",
       ], runbook: kind.isMade ? "httpclientlatencyhigh" : "httpserverlatencyhigh",
       weight: (seen.mean - (isKnown ? before.mean : 0)) * Double(seen.answered), account: account(of: seen))
+  }
+
+  /// How long the answered requests took, and how many of all they are.
+  private func long(
+    _ kind: RequestKind, _ seen: Tally, _ before: Tally?, isNew: Bool, isLong: Bool, _ when: String
+  ) -> String {
+    let mean = "took \(Words.seconds(seen.mean)) on average"
+    let usual = before.map { " (\(Words.seconds($0.mean)) before)" } ?? ""
+    let over = "over \(Words.seconds(Tally.limit))"
+    let others = seen.count - seen.answered
+    if others == 0, isLong, !isNew, seen.slow < seen.answered {
+      return "\(seen.slow) of \(seen.answered) \(kind.requests(seen.answered)) took \(over) \(when); "
+        + "all of them \(mean)\(usual)"
+    }
+    return "\(seen.answered) \(others > 0 ? "of \(seen.count) " : "")\(kind.requests(seen.count)) "
+      + "\(mean) \(when)\(usual)"
+      + (isLong ? ", \(seen.slow == seen.answered ? "all" : "\(seen.slow)") of them \(over)" : "")
+      + (others > 0 ? " (the other \(others) failed\(others > seen.errors ? " or were cancelled" : ""))" : "")
   }
 
   /// Whether so many of the newest requests are as they should be.
@@ -136,7 +156,7 @@ extension Past {
   private func client(_ now: Tally, _ before: Tally) -> String? {
     guard now.upstreamMean - before.upstreamMean >= max(0, now.mean - before.mean) / 2 else { return nil }
     func seconds(_ client: String, _ tally: Tally) -> Double {
-      tally.perRequest(tally.clients[client]?.seconds ?? 0)
+      tally.perAnswer(tally.clients[client]?.seconds ?? 0)
     }
     return now.clients.keys.max { one, other in
       (seconds(one, now) - seconds(one, before), other) < (seconds(other, now) - seconds(other, before), one)
@@ -151,9 +171,9 @@ extension Past {
     guard let client = largest?.key, now.upstreamMean >= now.ownMean else {
       return "\(Words.seconds(now.ownMean)) of it the app's own"
     }
-    let calls = Words.number(now.callsPerRequest)
+    let calls = Words.number(now.callsPerAnswer)
     return
-      "\(Words.seconds(now.upstreamMean)) of it waiting for `\(client)`\(now.clients.count > 1 ? " and others" : ""), "
+      "\(Words.seconds(now.upstreamMean)) of it waiting for \(Words.client(client))\(now.clients.count > 1 ? " and others" : ""), "
       + "\(calls) call\(calls == "1" ? "" : "s")"
   }
 
@@ -169,11 +189,22 @@ extension Past {
       + (before.map { " (\(Words.number($0)) before)" } ?? "")
   }
 
-  private func figures(_ now: Tally, _ before: Tally) -> [(name: String, value: Double)] {
-    [
-      ("requests", Double(now.answered)), ("mean_s", now.mean), ("before_requests", Double(before.answered)),
-      ("before_mean_s", before.mean), ("over_1_s", Double(now.slow)), ("upstream_s", now.upstreamMean),
-      ("own_s", now.ownMean), ("calls", now.callsPerRequest),
+  /// Of the answered requests, as far as there are any.
+  private func figures(
+    _ kind: RequestKind, _ now: Tally, _ before: Tally
+  ) -> [(name: String, value: Double)] {
+    let counts = [
+      ("requests", Double(now.answered)), ("before_requests", Double(before.answered)),
+      ("over_1_s", Double(now.slow)),
     ]
+    let usual = before.answered == 0 ? [] : [("before_mean_s", before.mean)]
+    if now.answered == 0 { return counts + usual }
+    let phases = RequestTimings.Phase.allCases.compactMap { phase in
+      now.phases[phase].map { ("\(phase.rawValue)_s", now.perAnswer($0)) }
+    }
+    return counts + usual + [("mean_s", now.mean)]
+      + (kind.isMade
+        ? phases
+        : [("upstream_s", now.upstreamMean), ("own_s", now.ownMean), ("calls", now.callsPerAnswer)])
   }
 }

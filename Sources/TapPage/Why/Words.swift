@@ -28,7 +28,9 @@ enum Words {
   static func age(_ seconds: Double) -> String {
     let all = Int(max(0, min(seconds, 1e12)))
     let (hours, minutes, rest) = (all / 3_600, all / 60 % 60, all % 60)
-    return hours > 0 ? "\(hours) h \(minutes) min" : minutes > 0 ? "\(minutes) min \(rest) s" : "\(rest) s"
+    let parts = hours > 0 ? [(hours, "h"), (minutes, "min")] : [(minutes, "min"), (rest, "s")]
+    let words = parts.filter { $0.0 > 0 }.map { "\($0) \($1)" }
+    return words.isEmpty ? "0 s" : words.joined(separator: " ")
   }
 
   static func count(_ count: Int, _ word: String) -> String { "\(count) \(word)\(count == 1 ? "" : "s")" }
@@ -36,18 +38,35 @@ enum Words {
   /// The time of day in UTC, as in the log.
   static func time(_ time: Timestamp) -> String { String(time.utc.dropFirst(11).prefix(8)) }
 
+  /// A client's name. An app need not give one.
+  static func client(_ name: String) -> String { name.isEmpty ? "–" : "`\(name)`" }
+
+  /// A status, such as `503 Service Unavailable`, or the type of an error with its words.
   static func failure(_ type: String) -> String {
     guard let words = failures[type] else { return type }
     return Int(type) == nil ? "\(type), \(words)" : "\(type) \(words)"
   }
 
+  /// Where to look for the cause of a made request's failure, no further than the type tells. `nil` if it
+  /// tells nothing, or has a status, which is the server's.
+  static func suspects(_ type: String) -> String? { suspects[type] }
+
   private static let failures = [
     "timeout": "no complete response in time", "dns": "the host's name could not be resolved",
     "connect": "no connection could be made", "connection_lost": "the connection broke",
     "tls": "the TLS handshake failed, or the certificate was refused",
-    "body": "a body could not be read or stored", "401": "Unauthorized", "403": "Forbidden",
+    "invalid_response": "the answer is no HTTP response",
+    "too_many_redirects": "redirects without an end", "body": "a body could not be read or stored",
+    "unsupported_url": "no loader takes the URL", "401": "Unauthorized", "403": "Forbidden",
     "404": "Not Found", "429": "Too Many Requests", "500": "Internal Server Error", "502": "Bad Gateway",
     "503": "Service Unavailable", "504": "Gateway Timeout",
+  ]
+
+  private static let suspects = [
+    "dns": "the name, or the resolver", "connect": "the server, or the way to it",
+    "connection_lost": "the server, or the way to it", "invalid_response": "the server, or a proxy before it",
+    "too_many_redirects": "the server",
+    "body": "this app, or the body's encoding", "unsupported_url": "this app",
   ]
 
   /// What a request waits for, and more about it.
@@ -132,6 +151,6 @@ extension RequestKind {
   /// Such as `requests of `payments` to GET api.test/users/{id}`, behind a number.
   func requests(_ count: Int) -> String {
     let requests = count == 1 ? "request" : "requests"
-    return isMade ? "\(requests) of `\(client)` to \(name)" : "served \(requests) of \(name)"
+    return isMade ? "\(requests) of \(Words.client(client)) to \(name)" : "served \(requests) of \(name)"
   }
 }

@@ -243,6 +243,9 @@ import TestSupport
         folder: folder.path)
       try await process.waitForEnd()
       #expect(process.status == code, "\(process.output)")
+      let times = try Regex(
+        "  mean [0-9.]+ ms  max [0-9.]+ ms  last \(status?.prefix(3) ?? "connection_lost")  ")
+      #expect(process.output.contains(times), "\(process.output)")
       #expect(try folder.names == [])
     }
   }
@@ -260,12 +263,16 @@ import TestSupport
     #expect(json.status == 1 && json.output.hasPrefix(#"{"is_well":false,"#), "\(json.output)")
     await tap.shutdown()
     let none = try await Self.end(["why", "--port", "\(port)"])
-    #expect(none.status == 69 && none.output.contains("/why does not answer"), "\(none.output)")
+    #expect(
+      none.status == 69 && none.output.contains("/why does not answer") && none.output.contains("metrics at"),
+      "\(none.output)")
   }
 
   @Test func `why trusts no other server, and shows no password`() async throws {
     let answers = [
-      #"{"is_well":true,"sentence":"a\u001b[2Jb","findings":[]}"#: (0 as Int32, "a[2Jb\n"),
+      #"{"is_well":true,"sentence":"a\u001b[2Jb","findings":[]}"#: (0 as Int32, "a [2Jb\n"),
+      #"{"is_well":false,"sentence":"","findings":[{"sentence":"n\u202Eote","is_wrong":false},{"sentence":"bad","is_wrong":true}]}"#:
+        (1, "bad\nKnown, and no trouble now:\nn ote"),
       #"{"hello":1}"#: (69, "is no endpoint of SessionTap"), "": (69, "answers 401"),
     ]
     for (text, expected) in answers {

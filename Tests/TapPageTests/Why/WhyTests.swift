@@ -46,7 +46,7 @@ struct WhyTests {
       answers.append("\(answer.status) \(answer.headers["Content-Type"] ?? "") \(body)")
     }
     let text =
-      "4 of 4 requests of `payments` to POST pay.test:8443/charge/{id} failed since TIME: 503 Service Unavailable.\n"
+      "4 of 4 requests of `payments` to POST pay.test:8443/charge/{id} failed since the start at TIME: the server answered 503 Service Unavailable.\n"
     let plain = "200 text/plain; charset=utf-8 \(text)"
     let refused = "400 text/plain; charset=utf-8 400 Bad Request: seconds must be a number from 5 to 600\n"
     expectEqual([0, 2, 3, 4, 5, 6].map { answers[$0] }, [plain, plain, plain, plain, refused, refused])
@@ -79,15 +79,53 @@ struct WhyTests {
         RequestDescription(direction: .inbound, method: method, url: "/", urlTemplate: "/both"),
         .response(statusCode: 200))
     }
+    driver.record(made, .failure(.timeout, statusCode: nil)) {
+      ($0.duration, $0.timings[.connect]) = (.seconds(3), .seconds(2))
+    }
     driver.requestStarted(made)
     let evidence = Evidence(driver.recorder, at: Instant.now.advanced(by: .seconds(4)))
     let tallies = evidence.steps.reduce(into: [:]) { $0.merge($1.tallies, uniquingKeysWith: +) }
     let kind = RequestKind(client: "c", server: "a", method: "GET")
     let tally = try #require(tallies[kind])
-    #expect(tally.count == 4 && tally.failures == ["404": 1, "connect": 1] && tally.answered == 2)
+    #expect(
+      tally.count == 5 && tally.failures == ["404": 1, "connect": 1, "timeout": 1] && tally.answered == 2)
+    #expect(tally.timeouts == .init(time: 3, phases: [.connect: 2]))
     #expect(tally.phases == [.resolve: 1.5, .local: 0.5] && tally.longest == 2 && tally.slow == 1)
     #expect(tallies[RequestKind(isMade: false, path: "/both")]?.count == 2)
     #expect(evidence.active.map(\.kind) == [kind] && evidence.active.map(\.limit) == [1])
+  }
+
+  /// The time that a request waited for its calls is that of the requests whose time is named.
+  @Test func `blames the upstream that the slow requests of a route wait for, whatever the others do`() throws
+  {
+    let driver = try RequestDriver(registry: Registry(), keepsHistory: true)
+    let request = RequestDescription(direction: .inbound, method: "GET", url: "/", urlTemplate: "/stock/{id}")
+    func serve(_ count: Int, _ end: RequestEnd, _ duration: Duration, waiting upstream: Duration) {
+      for _ in 0..<count {
+        driver.record(request, end) {
+          $0.duration = duration
+          $0.upstream = with(UpstreamTime()) {
+            $0.nanoseconds = upstream.nanoseconds
+            $0.clients = [.init(name: "warehouse", requestCount: 1, nanoseconds: upstream.nanoseconds)]
+          }
+        }
+      }
+    }
+    serve(4, .response(statusCode: 200), .milliseconds(1_800), waiting: .milliseconds(1_760))
+    serve(6, .response(statusCode: 502), .milliseconds(2), waiting: .milliseconds(1))
+    serve(1, .failure(.other, statusCode: 200), .milliseconds(2), waiting: .milliseconds(1))
+    serve(2, .cancelled, .milliseconds(200), waiting: .milliseconds(199))
+    let diagnosis = Diagnosis(Evidence(driver.recorder, at: .now))
+    let figures = Dictionary(diagnosis.findings.last?.figures.map { ($0.name, $0.value) } ?? []) { $1 }
+    #expect(figures["upstream_s"] == 1.76 && figures["calls"] == 1 && figures["requests"] == 4)
+    expectEqual(
+      diagnosis.text.replacing(/\d\d:\d\d:\d\d/) { _ in "TIME" },
+      """
+      7 of 13 served requests of GET /stock/{id} failed since the start at TIME: 6 × this app answered 502 Bad Gateway; 1 × _OTHER.
+      Known, and no trouble now:
+      4 of 13 served requests of GET /stock/{id} took 1.8 s on average since the start at TIME, all of them over 1 s (the other 9 failed or were cancelled): 1.76 s of it waiting for `warehouse`, 1 call.
+
+      """)
   }
 
   /// Each name of an article is one that the file of the runbooks has.

@@ -15,7 +15,7 @@ struct WordsTests {
       ])
     expectEqual(
       [0, 59.9, 60, 3_725, -1, .infinity].map(Words.age).prefix(5),
-      ["0 s", "59 s", "1 min 0 s", "1 h 2 min", "0 s"])
+      ["0 s", "59 s", "1 min", "1 h 2 min", "0 s"])
     let time = Timestamp(nanosecondsSinceEpoch: 1_763_726_405_999_999_999)
     #expect([Words.time(time), time.utc] == ["12:00:05", "2025-11-21T12:00:05Z"])
     #expect(Words.time(Timestamp(nanosecondsSinceEpoch: -1)) == "23:59:59")
