@@ -43,7 +43,7 @@ extension Past {
       sentence: "\(number(seen)) of \(seen.count) \(kind.requests(2)) "
         + "\(isRefused ? "were answered with a 4xx" : "failed") \(episode.words)"
         + (before.count > 0 ? " (\(number(before)) of \(before.count) before)" : "")
-        + ": \(reasons(types, of: kind, seen)).",
+        + ": \(reasons(types, of: kind, seen))\(isRefused ? "" : failedCalls(of: kind, seen)).",
       isWrong: isWrong, requests: kind,
       figures: [
         ("count", Double(number(seen))), ("requests", Double(seen.count)),
@@ -60,10 +60,9 @@ extension Past {
   private func reasons(
     _ types: [(key: String, value: Int)], of kind: RequestKind, _ seen: Tally
   ) -> String {
-    let words = types.prefix(3).map { type, count in
+    types.prefix(3).map { type, count in
       "\(types.count > 1 ? "\(count) × " : "")\(reason(type, of: kind, seen))"
     }.joined(separator: "; ")
-    return kind.isMade ? words : words + failedCalls(of: seen)
   }
 
   /// A failure and whose it is, no further than its type tells. What an app says of a request that it serves
@@ -82,12 +81,13 @@ extension Past {
     return words + (Words.suspects(type).map { " (\($0))" } ?? "")
   }
 
-  /// The clients whose requests fail too, of those that these served requests make.
-  private func failedCalls(of served: Tally) -> String {
+  /// The clients that these served requests call and whose requests fail too, of whatever route.
+  private func failedCalls(of kind: RequestKind, _ served: Tally) -> String {
+    if kind.isMade { return "" }
     let failed = Set(recent.filter { $0.key.isMade && $0.value.errors > 0 }.keys.map(\.client))
     let names = served.calls.keys.filter(failed.contains).sorted().map(Words.client)
     guard let first = names.first else { return "" }
-    return "; calls of \(first)\(names.count > 1 ? " and others" : "") failed too"
+    return "; requests of \(first)\(names.count > 1 ? " and others" : ""), which it calls, failed too"
   }
 
   /// Whether so many requests have gone well since the last failure that they would hardly all have done so

@@ -96,6 +96,9 @@ struct DiagnosisTests {
     "refused": {
       $0.replace(Scene.payments, 1...10, Scene.failed(5, "connect"))
       $0.replace(Scene.checkout, 1...10, Scene.failed(5, "502", calls: ["payments": 5]))
+      // Its callers' mistakes are no one else's.
+      let refused = with(Scene.refused(5, "404")) { $0.calls = ["payments": 5] }
+      $0.add(RequestKind(isMade: false, method: "GET", path: "/x"), 1...10, refused)
     },
     "several": {
       $0.replace(
@@ -240,7 +243,9 @@ struct DiagnosisTests {
     2 of 40 requests of `payments` to POST pay.test/charge failed since 11:59:50 (0 of 1140 before): the server answered 503 Service Unavailable.
     # refused
     10 of 10 requests of `payments` to POST pay.test/charge failed since 11:59:50 (0 of 1140 before): connect, no connection could be made (the server, or the way to it).
-    10 of 10 served requests of GET /checkout failed since 11:59:50 (0 of 1140 before): this app answered 502 Bad Gateway; calls of `payments` failed too.
+    10 of 10 served requests of GET /checkout failed since 11:59:50 (0 of 1140 before): this app answered 502 Bad Gateway; requests of `payments`, which it calls, failed too.
+    Known, and no trouble now:
+    10 of 10 served requests of GET /x were answered with a 4xx since 11:59:50: 404 Not Found.
     # several
     42 of 102 requests of `payments` to POST pay.test/charge failed since 11:59:30 (0 of 1140 before): 24 × the server answered 503 Service Unavailable; 18 × timeout, no complete response in time.
     # over
