@@ -53,7 +53,7 @@ struct BlackBoxReport {
     return [
       "\(age) s", request.direction == .inbound ? "(served)" : request.client, request.method,
       server + request.url + template, snapshot.wait?.rawValue ?? "", request.traceContext?.traceID ?? "",
-    ].map(\.shown)
+    ].map(\.oneLine)
   }
 
   /// Columns of equal width, but for the last ones of each row.

@@ -131,17 +131,6 @@ extension URL {
   }
 }
 
-extension String {
-  /// Without what a terminal would obey, and without what changes the direction of the text (UAX #9).
-  var shown: String {
-    String(
-      String.UnicodeScalarView(
-        unicodeScalars.map {
-          $0.properties.generalCategory == .control || $0.properties.isBidiControl ? " " : $0
-        }))
-  }
-}
-
 /// The standard streams of the command. SIGPIPE is ignored: a closed stream does not end the command.
 enum Terminal {
   static func say(_ line: String) { emit(line, to: STDOUT_FILENO) }

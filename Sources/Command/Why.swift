@@ -16,7 +16,7 @@ struct Why {
       let (wrong, notes) = (findings.filter(\.isWrong), findings.filter { !$0.isWrong })
       return
         ((isWell ? [sentence] : wrong.map(\.sentence))
-        + (notes.isEmpty ? [] : ["Known, and no trouble now:"] + notes.map(\.sentence))).map(\.shown)
+        + (notes.isEmpty ? [] : ["Known, and no trouble now:"] + notes.map(\.sentence))).map(\.oneLine)
     }
   }
 

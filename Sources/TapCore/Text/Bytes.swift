@@ -107,3 +107,15 @@ extension UInt8 {
     self == UInt8(ascii: "'") || self == UInt8(ascii: "\"") || self == UInt8(ascii: "`")
   }
 }
+
+extension String {
+  /// On one line of a terminal or a page: without control characters and those that change the direction of
+  /// the text (UAX #9, section 2), which names may have.
+  package var oneLine: String {
+    let scalars = unicodeScalars.map { scalar in
+      let isUnwanted = scalar.properties.generalCategory == .control || scalar.properties.isBidiControl
+      return isUnwanted ? " " : scalar
+    }
+    return String(UnicodeScalarView(scalars))
+  }
+}

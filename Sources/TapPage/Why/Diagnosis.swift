@@ -129,18 +129,6 @@ struct Finding: Sendable {
   }
 }
 
-extension String {
-  /// Without control characters and those that change the direction of the text (UAX #9, section 2), which
-  /// the app's names may have.
-  var oneLine: String {
-    String(
-      String.UnicodeScalarView(
-        unicodeScalars.map {
-          $0.properties.generalCategory == .control || $0.properties.isBidiControl ? " " : $0
-        }))
-  }
-}
-
 /// The evidence as now and before.
 struct Past: Sendable {
   /// So many requests tell what is usual.
