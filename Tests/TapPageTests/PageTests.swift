@@ -285,6 +285,9 @@ import TestSupport
       "[0.9994, 0.99951, 0.0009996, 0, 61.27].map(seconds).join()": "999 ms,1 s,1 ms,0 ms,61.3 s",
       // A time that is none is not said.
       "[1763717400123, Infinity, NaN].map(dateAndTime).join()": "2025-11-21 09:30:00.123,,",
+      // A name cannot turn the text around it, and an empty one is none.
+      #"element("b", "a\u202eb", ["\u2066c"]).textContent + ["made", "served"].map(side => clientOf({ client: "", side }))"#:
+        "a b c–,served",
       // The clocks of two machines. Date has whole seconds.
       """
       [0, 900, 3600000, -7200000].map(ahead => {
