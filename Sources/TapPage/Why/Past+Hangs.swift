@@ -17,7 +17,7 @@ extension Past {
       evidence.held?.lacksThreads == true
       ? "Dispatch has no thread left, because blocks that do not return have all of them"
       : "something holds the queue of all sessions, such as a delegate or a body stream that does not return"
-    let named = clients.sorted().prefix(3).map { "`\($0)`" }.joined(separator: ", ")
+    let named = clients.sorted().prefix(3).map(Words.client).joined(separator: ", ")
     let what =
       unstarted.isEmpty
       ? "starts no request" + (named.isEmpty ? "" : ", and those of \(named) do not go on,")
