@@ -1107,8 +1107,8 @@ function phaseItem({ client, host, phases, count, time, roundTrip, reused, sentA
       timeouts ? element("p.verdict", `${plural(timeouts, "request")} timed out: what the server did meanwhile is unknown.`) : ""]);
 }
 
-// Of a route, the time in which its requests waited for their calls, and the rest, which is the app's own: of all,
-// answered or not.
+// Of a route, the time in which its requests, answered or not, waited for their calls, and the rest,
+// which is the app's own.
 function shareGroups() {
   const upstream = Map.groupBy(inSteps("upstream"), one => one.path), calls = Map.groupBy(grouped(inSteps("calls"), [], one => one.key, () => true), one => one.path);
   return grouped(inSteps("served"), [], one => one.path).filter(({ path }) => upstream.has(path)).map(({ path, numbers: [count, time] }) => {
