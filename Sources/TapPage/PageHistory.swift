@@ -16,11 +16,11 @@ package import TapCore
 /// ```
 ///
 /// `id` is that of the process's history. A series has the labels that it has in the exposition. Of a slot
-/// there is its number, and of each series with requests the sums of their durations and phases, and how many
-/// are in each bucket, without zeros at the end. Of a route there is the time in which its requests waited for
-/// their calls, and the calls of each client and their time: of its answered requests, and of its others. A
-/// request has keys of the log's lines. When it ended is exact to the microsecond, as in its line: by that
-/// the page knows that both are the same request.
+/// there is its number, and of each series with requests the sums of their durations and phases, and how
+/// many are in each bucket, without zeros at the end. Of a route there is the time in which its requests
+/// waited for their calls, and the calls of each client and their time: of its answered requests, and of its
+/// others. A request has keys of the log's lines. When it ended is exact to the microsecond, as in its line:
+/// by that the page knows that both are the same request.
 package final class PageHistory: Sendable {
   private let recorder: RequestRecorder
   private let answers = PageAnswers()
