@@ -115,7 +115,8 @@ class Server:
 def build(configuration):
     """Builds the apps, and gives the folder of the products."""
     flags = (HERE / "flags").read_text().split() if configuration == "debug" else []
-    command = ["swift", "build", "-c", configuration, *flags, "--package-path", str(HERE)]
+    # The folder may keep the plan of another package, which shares it.
+    command = ["swift", "build", "-c", configuration, *flags, "--disable-build-manifest-caching", "--package-path", str(HERE)]
     for product in ([], ["--product", "hummingbird-app"]):
         subprocess.run([*command, *product, "-q"], check=True, stdout=sys.stderr)
     shown = subprocess.run([*command, "--show-bin-path"], check=True, capture_output=True, text=True)

@@ -153,7 +153,8 @@ let package = Package(
 
 def _swift_build(*arguments):
     return subprocess.run(
-        ["swift", "build", *FLAGS, "--package-path", GENERATED, "--scratch-path", SCRATCH, *arguments],
+        # The folder keeps the plan of another package.
+        ["swift", "build", *FLAGS, "--disable-build-manifest-caching", "--package-path", GENERATED, "--scratch-path", SCRATCH, *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
