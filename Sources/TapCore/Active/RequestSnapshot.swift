@@ -27,8 +27,8 @@ public enum RequestWait: String, Sendable, Hashable, CaseIterable {
   /// The caller of an inbound request, to which the response is being written.
   case client
 
-  /// Whether the parts of a body pass meanwhile.
-  package var isOfMoving: Bool { [.upload, .body, .client].contains(self) }
+  /// Whether parts of a body are sent or received meanwhile.
+  package var movesData: Bool { [.upload, .body, .client].contains(self) }
 }
 
 /// A request that has not ended, as far as it is known. What is unknown is `nil`.
@@ -80,16 +80,16 @@ public struct RequestSnapshot: Sendable, Equatable {
   /// The bytes of the response's body that have come, or gone of an inbound request.
   public var responseBodySize: Int64? { progress.responseBodySize }
   /// For how long nothing has passed in either direction, as far as that was seen: until the last look at the
-  /// request, two seconds ago at most. It may be longer, if that was the second look. `nil` where nobody has
-  /// seen it.
+  /// request, two seconds ago at most. Where only looks tell, the time before the first one is missing. `nil`
+  /// where nobody has seen it.
   public var idleTime: Duration? {
     (progress.lastActivity ?? progress.quietSince).map { max(.zero, $0.duration(to: progress.seen ?? now)) }
   }
 
-  /// The same, unless only a part of the time was seen in which nothing passes of itself anyway: then the age
-  /// tells more.
+  /// The same, or `nil` where the time before the first look is missing and no body is sent or received: then
+  /// the age of the request tells more.
   package var knownIdleTime: Duration? {
-    progress.lastActivity != nil || wait.map(\.isOfMoving) == true ? idleTime : nil
+    progress.lastActivity != nil || wait.map(\.movesData) == true ? idleTime : nil
   }
 }
 

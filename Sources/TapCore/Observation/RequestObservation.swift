@@ -109,7 +109,7 @@ extension RequestObservation {
     }
   }
 
-  /// Whether a response ended it that tells of no failure of its server. A 4xx tells of its request.
+  /// Whether it ended with a whole response that is no 5xx. A 4xx is the mistake of the one who asked.
   package var isAnswered: Bool {
     guard case .response = end, let statusCode else { return false }
     return (100..<500).contains(statusCode)

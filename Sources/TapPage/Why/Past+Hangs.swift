@@ -68,7 +68,7 @@ extension Past {
     let isLate = request.age >= request.limit
     // Something has passed, or may have: it takes long, and does not hang.
     guard let idle = request.idle else {
-      return request.wait?.isOfMoving != true && (isLate || isUnusual(request))
+      return request.wait?.movesData != true && (isLate || isUnusual(request))
     }
     return isLate ? idle >= request.limit : idle >= Evidence.ageLimit.seconds && isUnusual(request)
   }
