@@ -23,7 +23,7 @@ enum BenchmarkCommand {
           let count = rest.popFirst().flatMap({ Int($0) }),
           count >= 0
         else { return fail("--loop needs a name and a count", 64) }
-        return (try? await loop.run(count)) == nil ? 1 : 0
+        return (try? await loop.run(count, origin: rest.first)) == nil ? 1 : 0
       case "--help":
         print(usage)
         return 0

@@ -28,8 +28,8 @@ extension Benchmark {
   static let expositionTextInstructions = Benchmark(
     "exposition.text.1000.instructions", unit: "instructions", reference: "a memcpy of the same bytes",
     rounds: 1, isUsable: Valgrind.isInstalled,
-    value: { try Valgrind.instructions(of: .exposition, count: 10) },
-    referenceValue: { try Valgrind.instructions(of: .memcpy, count: 10) })
+    value: { try await Valgrind.instructions(of: .exposition, count: 10) },
+    referenceValue: { try await Valgrind.instructions(of: .memcpy, count: 10) })
 
   /// Time per series at 100,000 series, beside 100 registries of 1,000 series that are written one after
   /// another: a scrape comes every few seconds and finds the caches cold, and so must both. Written in

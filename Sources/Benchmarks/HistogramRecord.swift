@@ -102,6 +102,6 @@ extension Benchmark {
   static let histogramRecordInstructions = Benchmark(
     "histogram.record.instructions", unit: "instructions", reference: "one uncontended Mutex lock and unlock",
     rounds: 1, isUsable: Valgrind.isInstalled,
-    value: { try Valgrind.instructions(of: .record, count: 200_000) },
-    referenceValue: { try Valgrind.instructions(of: .mutex, count: 200_000) })
+    value: { try await Valgrind.instructions(of: .record, count: 200_000) },
+    referenceValue: { try await Valgrind.instructions(of: .mutex, count: 200_000) })
 }

@@ -50,8 +50,8 @@ extension Benchmark {
   static let requestDrainInstructions = Benchmark(
     "request.drain.instructions", unit: "instructions", reference: "one uncontended Mutex lock and unlock",
     rounds: 1, isUsable: Valgrind.isInstalled,
-    value: { try Valgrind.instructions(of: .drain, count: 20_000, after: 2_048) },
-    referenceValue: { try Valgrind.instructions(of: .mutex, count: 200_000) })
+    value: { try await Valgrind.instructions(of: .drain, count: 20_000, after: 2_048) },
+    referenceValue: { try await Valgrind.instructions(of: .mutex, count: 200_000) })
 }
 
 /// Requests to a few hosts that are recorded and logged, with all that is known of one on a connection that

@@ -41,10 +41,10 @@ extension Benchmark {
     "request.allocations", unit: "allocs", reference: "a whole request without the tap", rounds: 1,
     isUsable: Valgrind.isInstalled,
     value: {
-      let tapped = try Valgrind.allocations(of: .tappedRequests, count: 200)
-      return try tapped - Valgrind.allocations(of: .stockRequests, count: 200)
+      let tapped = try await Valgrind.allocations(of: .tappedRequests, count: 200)
+      return try await tapped - Valgrind.allocations(of: .stockRequests, count: 200)
     },
-    referenceValue: { try Valgrind.allocations(of: .stockRequests, count: 200) })
+    referenceValue: { try await Valgrind.allocations(of: .stockRequests, count: 200) })
 
   /// Instructions of a tapped GET beyond those of a stock one, metrics and log included: of 1,000 after 500,
   /// in all threads. The median of five, which still differs by some 3,000: by what Foundation does, and by
@@ -61,10 +61,10 @@ extension Benchmark {
       name, unit: "instructions", reference: "one uncontended Mutex lock and unlock", rounds: rounds,
       isUsable: Valgrind.isInstalled,
       value: {
-        let instructions = try Valgrind.instructions(of: loop, count: 1_000, after: 500)
-        return try instructions - Valgrind.instructions(of: .stockRequests, count: 1_000, after: 500)
+        let instructions = try await Valgrind.instructions(of: loop, count: 1_000, after: 500)
+        return try await instructions - Valgrind.instructions(of: .stockRequests, count: 1_000, after: 500)
       },
-      referenceValue: { try Valgrind.instructions(of: .mutex, count: 200_000) })
+      referenceValue: { try await Valgrind.instructions(of: .mutex, count: 200_000) })
   }
 
   private static func requests(_ name: String, inFlight: Int, rounds: Int = 301) -> Benchmark {
@@ -86,7 +86,7 @@ extension Benchmark {
   }
 }
 
-/// A server of this process, and sessions that ask it.
+/// A server, and sessions that ask it.
 actor LoopbackTransfers {
   static let shared = LoopbackTransfers()
 
@@ -94,7 +94,6 @@ actor LoopbackTransfers {
   enum Kind { case stock, tapped, boxed }
 
   private struct Running {
-    let origin: Endpoint
     let tap: Tap
     let small: URL
     let large: URL
@@ -115,6 +114,8 @@ actor LoopbackTransfers {
   private static let requestsARound = 48
   private static let firstRequests = 20
   private static let largeBody = [UInt8](repeating: 0x5A, count: 10_000_000)
+  private var server: Endpoint?
+  private var knownOrigin: String?
   private var running: Running?
   private var boxedTap: Tap?
   private var pair: Pair?
@@ -227,20 +228,29 @@ actor LoopbackTransfers {
 
   private static let blackBoxPath = "/dev/shm/session-tap-benchmarks-\(getpid())"
 
-  private func start() throws -> Running {
-    if let running { return running }
-    let origin = Endpoint(
+  /// Asks the server of another process.
+  func use(_ origin: String) { knownOrigin = origin }
+
+  /// Where the server is, which is one of this process unless another is to be used.
+  func origin() throws -> String {
+    if let knownOrigin { return knownOrigin }
+    let server = Endpoint(
       configuration: .init(address: .loopback(port: 0)),
       routes: [
         EndpointRoute.immediate("/small") { _ in .text("hello\n") },
         EndpointRoute.immediate("/large") { _ in EndpointResponse(body: Self.largeBody) },
       ])
-    let address = try origin.start()
-    let tap = try Self.startTap()
-    guard let small = URL(string: "http://\(address)/small"),
-      let large = URL(string: "http://\(address)/large")
+    let origin = "http://\(try server.start())"
+    (self.server, knownOrigin) = (server, origin)
+    return origin
+  }
+
+  private func start() throws -> Running {
+    if let running { return running }
+    let origin = try origin()
+    guard let small = URL(string: "\(origin)/small"), let large = URL(string: "\(origin)/large")
     else { throw URLError(.badURL) }
-    let made = Running(origin: origin, tap: tap, small: small, large: large)
+    let made = Running(tap: try Self.startTap(), small: small, large: large)
     running = made
     return made
   }

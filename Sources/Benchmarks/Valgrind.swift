@@ -3,7 +3,7 @@ import SessionTap
 import Synchronization
 
 /// Counts what one operation costs, by running this program under valgrind: the same in every run, however
-/// noisy the machine.
+/// noisy the machine. Requests are answered by the process that asks, which is not counted.
 enum Valgrind {
   struct Failure: Error, CustomStringConvertible {
     var description: String { "valgrind did not count" }
@@ -16,20 +16,21 @@ enum Valgrind {
   }
 
   /// The instructions of one operation, as `--tool=callgrind` counts them, in all threads.
-  static func instructions(of loop: Loop, count: Int, after first: Int = 0) throws -> Double {
-    try perOperation(count, after: first) { count in
+  static func instructions(of loop: Loop, count: Int, after first: Int = 0) async throws -> Double {
+    try await perOperation(count, after: first) { count in
       // Collected : 1234567
-      let lines = try run(["--tool=callgrind", "--callgrind-out-file=/dev/null"], loop, count)
+      let lines = try await run(["--tool=callgrind", "--callgrind-out-file=/dev/null"], loop, count)
       return lines.last { $0.contains("Collected :") }?.split(separator: " ").last.flatMap { Int($0) }
     }
   }
 
   /// The heap allocations of one operation, as `--tool=memcheck` counts the calls of `malloc` and its
   /// relatives: in all threads and libraries.
-  static func allocations(of loop: Loop, count: Int) throws -> Double {
-    try perOperation(count) { count in
+  static func allocations(of loop: Loop, count: Int) async throws -> Double {
+    try await perOperation(count) { count in
       // total heap usage: 1,234 allocs, 1,000 frees, 99,999 bytes allocated
-      let lines = try run(["--tool=memcheck", "--leak-check=no", "--undef-value-errors=no"], loop, count)
+      let lines = try await run(
+        ["--tool=memcheck", "--leak-check=no", "--undef-value-errors=no"], loop, count)
       let line = lines.last { $0.contains("total heap usage:") }
       let figure = line?.components(separatedBy: "usage:").last?.components(separatedBy: "allocs").first
       return figure.flatMap { Int($0.filter(\.isNumber)) }
@@ -38,17 +39,20 @@ enum Valgrind {
 
   /// What each of `count` repetitions takes after the first ones.
   private static func perOperation(
-    _ count: Int, after first: Int = 0, _ total: (Int) throws -> Int?
-  ) throws -> Double {
-    guard let all = try total(first + count), let beginning = try total(first) else { throw Failure() }
+    _ count: Int, after first: Int = 0, _ total: (Int) async throws -> Int?
+  ) async throws -> Double {
+    guard let all = try await total(first + count), let beginning = try await total(first) else {
+      throw Failure()
+    }
     return Double(all - beginning) / Double(count)
   }
 
-  private static func run(_ options: [String], _ loop: Loop, _ count: Int) throws -> [Substring] {
+  private static func run(_ options: [String], _ loop: Loop, _ count: Int) async throws -> [Substring] {
     guard let path, let program = Bundle.main.executablePath else { throw Failure() }
     let process = Process()
     process.executableURL = URL(fileURLWithPath: path)
     process.arguments = options + [program, "--loop", loop.rawValue, "\(count)"]
+    if loop.makesRequests { process.arguments?.append(try await LoopbackTransfers.shared.origin()) }
     let output = Pipe()
     process.standardError = output
     try process.run()
@@ -58,7 +62,7 @@ enum Valgrind {
     return text.split(separator: "\n")
   }
 
-  /// An operation that this program repeats under valgrind, or in a process of its own: `--loop NAME COUNT`.
+  /// An operation that this program repeats under valgrind, or in a process of its own: `--loop NAME COUNT [ORIGIN]`.
   enum Loop: String {
     case mutex
     case record
@@ -73,7 +77,10 @@ enum Valgrind {
     case keptTaps
     case keptSessions
 
-    func run(_ count: Int) async throws {
+    var makesRequests: Bool { [.stockRequests, .tappedRequests, .tracedRequests].contains(self) }
+
+    func run(_ count: Int, origin: String?) async throws {
+      if let origin { await LoopbackTransfers.shared.use(origin) }
       let samples = Samples.durations
       switch self {
       case .mutex:

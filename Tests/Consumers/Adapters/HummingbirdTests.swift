@@ -4,6 +4,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import NIOCore
+import NIOPosix
 import SessionTap
 import TapCore
 import TapHummingbird
@@ -157,6 +158,31 @@ import Testing
     }
     #expect(ends.first?.request.headers == ["accept": "text/plain"])
     #expect(ends.first?.responseHeaders == ["x-served-by": "a7, b8"])
+  }
+
+  /// A middleware does not know it.
+  @Test func `a request's version is the highest that the client of its connection has sent`() async throws {
+    let ends = try await ends(5, .server) { client in
+      let port = try #require(client.port)
+      for versions in [["1.0", "1.0", "1.1", "1.1"], ["1.1"]] {
+        let connection = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+          .connect(host: "127.0.0.1", port: port) { channel in
+            channel.eventLoop.makeCompletedFuture {
+              try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+            }
+          }
+        try await connection.executeThenClose { inbound, outbound in
+          var parts = inbound.makeAsyncIterator()
+          for version in versions {
+            let head = "GET /hello HTTP/\(version)\r\nhost: a\r\nconnection: keep-alive\r\n\r\n"
+            try await outbound.write(ByteBuffer(string: head))
+            var answer = ""
+            while !answer.hasSuffix("Hello") { answer += String(buffer: try #require(await parts.next())) }
+          }
+        }
+      }
+    }
+    #expect(ends.map(\.protocolVersion) == [.http10, .http10, .http11, .http11, .http11])
   }
 
   @Test(arguments: Way.allCases)
