@@ -29,9 +29,10 @@ extension Tap {
       }
       var result = await group.next() ?? nil
       let isAsked = result == nil
-      group.cancelAll()
       let end = Promise<Void>()
       if isAsked { warnOfWait(until: end) }
+      // Foundation may deadlock in a cancel (corelibs 5412): the warning tells.
+      group.cancelAll()
       for await other in group { result = result ?? other }
       end.fulfill(())
       if isAsked, case .failure(let error) = result, error is CancellationError { result = .success(()) }
