@@ -36,15 +36,15 @@ extension Benchmark {
     value: { try await LoopbackTransfers.shared.download(by: .tapped) * 1_000 },
     referenceValue: { try await LoopbackTransfers.shared.download(by: .stock) * 1_000 })
 
-  /// Heap allocations of a tapped GET beyond those of a stock one, metrics and log included.
+  /// Heap allocations of a tapped GET beyond those of a stock one, metrics and log included: of 1,000 after 500.
   static let requestAllocations = Benchmark(
     "request.allocations", unit: "allocs", reference: "a whole request without the tap", rounds: 1,
     isUsable: Valgrind.isInstalled,
     value: {
-      let tapped = try await Valgrind.allocations(of: .tappedRequests, count: 200)
-      return try await tapped - Valgrind.allocations(of: .stockRequests, count: 200)
+      let tapped = try await Valgrind.allocations(of: .tappedRequests, count: 1_000, after: 500)
+      return try await tapped - Valgrind.allocations(of: .stockRequests, count: 1_000, after: 500)
     },
-    referenceValue: { try await Valgrind.allocations(of: .stockRequests, count: 200) })
+    referenceValue: { try await Valgrind.allocations(of: .stockRequests, count: 1_000, after: 500) })
 
   /// Instructions of a tapped GET beyond those of a stock one, metrics and log included: of 1,000 after 500,
   /// in all threads. The median of five, which still differs by some 3,000: by what Foundation does, and by

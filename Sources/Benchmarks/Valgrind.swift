@@ -26,8 +26,8 @@ enum Valgrind {
 
   /// The heap allocations of one operation, as `--tool=memcheck` counts the calls of `malloc` and its
   /// relatives: in all threads and libraries.
-  static func allocations(of loop: Loop, count: Int) async throws -> Double {
-    try await perOperation(count) { count in
+  static func allocations(of loop: Loop, count: Int, after first: Int) async throws -> Double {
+    try await perOperation(count, after: first) { count in
       // total heap usage: 1,234 allocs, 1,000 frees, 99,999 bytes allocated
       let lines = try await run(
         ["--tool=memcheck", "--leak-check=no", "--undef-value-errors=no"], loop, count)
@@ -39,7 +39,7 @@ enum Valgrind {
 
   /// What each of `count` repetitions takes after the first ones.
   private static func perOperation(
-    _ count: Int, after first: Int = 0, _ total: (Int) async throws -> Int?
+    _ count: Int, after first: Int, _ total: (Int) async throws -> Int?
   ) async throws -> Double {
     guard let all = try await total(first + count), let beginning = try await total(first) else {
       throw Failure()
