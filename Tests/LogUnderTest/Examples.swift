@@ -18,16 +18,12 @@ struct Examples {
       .failure(.dns, statusCode: nil), .cancelled,
     ]
     for (index, end) in ends.enumerated() {
-      let request = RequestDescription(
-        client: "payments", method: index == 1 ? "BREW" : "GET",
-        url: "https://api.example.com/v1/users/\(index)?token=s3cret", serverAddress: "api.example.com",
-        serverPort: 443, urlTemplate: "/v1/users/{id}",
-        traceContext: TraceContext(traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"))
-      if index == 0 { log.requestWaits(RequestSnapshot(request, for: .seconds(60))) }
-      var observation = RequestObservation(
-        request: request, start: .now, duration: .milliseconds(10 * (index + 1)), end: end,
-        responseBodySize: 512)
-      observation.resendCount = index
+      let observation = with(RequestObservation.example) {
+        ($0.request.method, $0.request.urlTemplate) = (index == 1 ? "BREW" : "GET", "/v1/users/{id}")
+        ($0.start, $0.duration) = (.now, .milliseconds(10 * (index + 1)))
+        ($0.end, $0.resendCount) = (end, index)
+      }
+      if index == 0 { log.requestWaits(RequestSnapshot(observation.request, for: .seconds(60))) }
       log.requestEnded(observation)
     }
     log.requestEnded(

@@ -1,33 +1,43 @@
 import TapLog
 import TestSupport
 
-/// Keeps the lines that it is given, or fails as it is told.
+/// Keeps the lines that it is given, fails as it is told, or is stuck until its gate opens.
 final class CollectingSink: LogSink {
   struct Refused: Error {}
 
   private struct State {
     var text = ""
-    var isClosed = false
     var isFailing = false
     var hasDurability = true
     var flushes = 0
   }
 
+  /// Opened by the first write, and by the close.
+  let entered = Gate(), closed: Gate
+  /// What a write waits for.
+  let gate = Gate()
   private let state = Mutex(State())
 
+  init(isStuck: Bool = false, closed: Gate = Gate()) {
+    self.closed = closed
+    if !isStuck { gate.open() }
+  }
+
+  var text: String { state.withLock { $0.text } }
+
   var lines: [String] {
-    state.withLock {
-      $0.text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
-    }
+    text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
   }
 
   var flushes: Int { state.withLock { $0.flushes } }
 
-  var isClosed: Bool { state.withLock { $0.isClosed } }
+  var isClosed: Bool { closed.isOpen }
 
   func fail(_ isFailing: Bool) { state.withLock { $0.isFailing = isFailing } }
 
   func write(_ lines: UnsafeRawBufferPointer) throws {
+    entered.open()
+    gate.waitBlocking()
     try state.withLock { state in
       if state.isFailing { throw Refused() }
       state.text += String(decoding: lines, as: UTF8.self)
@@ -44,12 +54,7 @@ final class CollectingSink: LogSink {
     }
   }
 
-  func close() { state.withLock { $0.isClosed = true } }
-}
-
-extension String {
-  /// The message in a line.
-  var message: String { String(firstMatch(of: /"message":"([^"]*)"/)?.1 ?? "") }
+  func close() { closed.open() }
 }
 
 /// The lines that a log writes for these requests.
@@ -70,10 +75,10 @@ extension RequestLog {
   }
 
   /// A log into a sink.
-  static func collecting(_ change: (inout Configuration) -> Void = { _ in }) throws -> (
-    CollectingSink, RequestLog
-  ) {
-    let sink = CollectingSink()
+  static func collecting(
+    isStuck: Bool = false, _ change: (inout Configuration) -> Void = { _ in }
+  ) throws -> (CollectingSink, RequestLog) {
+    let sink = CollectingSink(isStuck: isStuck)
     return (sink, try RequestLog(to: .custom(sink), configuration: with(.init(), change)))
   }
 

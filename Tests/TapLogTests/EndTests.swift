@@ -25,9 +25,7 @@ private final class FeedingSink: LogSink {
   }
 
   @Test func `A shutdown that gives up ends all that wait for the writer, and all that come later`() throws {
-    let closed = Gate()
-    let sink = GatedSink(onClose: closed)
-    let log = try RequestLog(to: .custom(sink))
+    let (sink, log) = try RequestLog.collecting(isStuck: true)
     log.log(.info, "stuck")
     #expect(sink.entered.waitBlocking())
     let calls: [@Sendable () -> Bool] = [
@@ -45,31 +43,43 @@ private final class FeedingSink: LogSink {
     #expect(!log.flush(within: .seconds(3_600)))
     // Nor does the line count as written when the sink goes on after all.
     for _ in 0..<2 {
-      #expect(log.statistics.lines == 0)
-      #expect(log.statistics.droppedLines(.shutdown) == 1)
-      #expect(log.statistics.pending == 0)
+      let statistics = log.statistics
+      #expect([statistics.lines, statistics.droppedLines(.shutdown), statistics.pending] == [0, 1, 0])
       sink.gate.open()
-      #expect(closed.waitBlocking())
+      #expect(sink.closed.waitBlocking())
     }
   }
 
-  @Test func `A flush and a shutdown give up each place that is stuck, and count what it has lost`() throws {
-    let (first, second, sink) = (GatedSink(), GatedSink(), CollectingSink())
-    let log = try RequestLog(to: [.custom(first), .custom(sink), .custom(second)])
-    log.log(.info, "stuck")
-    for stuck in [first, second] { #expect(stuck.entered.waitBlocking()) }
+  @Test func `a place that is stuck keeps no line from the others, and is given up at the deadline`()
+    async throws
+  {
+    let (first, second, sink) = (
+      CollectingSink(isStuck: true), CollectingSink(isStuck: true), CollectingSink()
+    )
+    let places: RequestLog.Destination = [.custom(first), .custom(sink), .memory, .custom(second)]
+    let log = try RequestLog(to: places, configuration: with(.init()) { $0.recentLineLimit = 100 })
+    log.log(.info, "1")
+    log.batchEnded()
+    for stuck in [first, second] { try await stuck.entered.wait("the write that hangs") }
+    for number in 2...5 { log.log(.info, "\(number)") }
+    log.batchEnded()
+    try await Poll.until("lines of the other place") { sink.lines.count == 5 }
     #expect(!log.flush(within: .milliseconds(200)))
-    #expect(log.statistics.pending == 2)
+    try await Poll.until("the flush of the other place") { sink.flushes > 0 }
+    #expect(log.statistics.pending == 10)
     #expect(!log.shutdown(within: .zero))
-    #expect(log.statistics.droppedLines(.shutdown) == 2)
-    #expect(log.statistics.pending == 0 && sink.lines.count == 1)
+    let statistics = log.statistics
+    #expect([statistics.lines, statistics.droppedLines(.shutdown), statistics.pending] == [10, 10, 0])
+    // Each line is shown once.
+    let recent = String(decoding: log.recent(), as: UTF8.self)
+    #expect(recent == sink.text && Int(statistics.bytes) == 2 * recent.utf8.count)
+    #expect(sink.closed.waitBlocking())
     for stuck in [first, second] { stuck.gate.open() }
   }
 
   @Test func `A shutdown ends all places at once: one that waits for another gets its end`() throws {
-    let first = GatedSink()
-    let second = GatedSink(onClose: first.gate)
-    second.gate.open()
+    let first = CollectingSink(isStuck: true)
+    let second = CollectingSink(closed: first.gate)
     let log = try RequestLog(to: [.custom(first), .custom(second)])
     log.log(.info, "line")
     #expect(log.shutdown(within: .seconds(100)))
@@ -87,8 +97,6 @@ private final class FeedingSink: LogSink {
     #expect(log.shutdown())
     #expect(log.flush(within: .zero))
     log.log(.info, "too late")
-    #expect(log.statistics.droppedLines(.shutdown) == 1)
-    #expect(sink.lines.count == 100)
-    #expect(sink.isClosed)
+    #expect(log.statistics.droppedLines(.shutdown) == 1 && sink.lines.count == 100 && sink.isClosed)
   }
 }

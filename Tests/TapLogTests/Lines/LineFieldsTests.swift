@@ -65,19 +65,17 @@ import TestSupport
 
   @Test func `of every line are refused where they are too many, too long, or hide a key of the line's own`()
   {
-    let long = error(setting: [String(repeating: "k", count: 257): 1])
-    #expect(long?.code == .invalidField)
-    #expect(long?.description.hasSuffix("its key has more than 256 bytes; choose a shorter one") == true)
-    let many = error(setting: Dictionary(uniqueKeysWithValues: (0...64).map { ("\($0)", 1) }))
-    #expect(many?.code == .invalidField)
-    let room = "65 log fields cannot be set: a line has room for 64; set fewer for every line"
-    #expect(many?.description == room)
-    let reserved = error(setting: ["client": 1])
-    #expect(reserved?.code == .invalidField)
-    let text =
+    let many = Dictionary(uniqueKeysWithValues: (0...64).map { ("\($0)", FieldValue.integer(1)) })
+    let errors = [[String(repeating: "k", count: 257): 1], many, ["client": 1]].map { error(setting: $0) }
+    #expect(errors.map(\.?.code) == [.invalidField, .invalidField, .invalidField])
+    let texts = errors.map { $0?.description.replacing(/"k+…?"/, with: "KEY") }
+    let expected = [
+      "the log field KEY cannot be set: its key has more than 256 bytes; choose a shorter one",
+      "65 log fields cannot be set: a line has room for 64; set fewer for every line",
       "the log field \"client\" cannot be set: lines have it by themselves, "
-      + "or it and such a key begin with each other; choose another key"
-    #expect(reserved?.description == text)
+        + "or it and such a key begin with each other; choose another key",
+    ]
+    #expect(texts == expected)
   }
 
   @Test(arguments: RequestDirection.allCases)
@@ -109,13 +107,11 @@ import TestSupport
   /// Indexers that expand dots to objects refuse a key that is also the beginning of another one, in any
   /// document (OpenTelemetry, attribute naming: a name must not be a namespace).
   @Test func `have company in which no key is the beginning of another one, in any line`() throws {
-    let sink = GatedSink()
-    let configuration = with(RequestLog.Configuration()) {
+    let (sink, log) = try RequestLog.collecting(isStuck: true) {
       ($0.queueLineLimit, $0.recentLineLimit) = (20, 100)
       $0.redaction.allowedRequestHeaders = ["accept"]
       $0.redaction.allowedResponseHeaders = ["server"]
     }
-    let log = try RequestLog(to: .custom(sink), configuration: configuration)
     for direction in RequestDirection.allCases {
       for end in [RequestEnd.response(statusCode: 404), .failure(.timeout, statusCode: 200)] {
         var whole = RequestObservation.whole(direction, end)

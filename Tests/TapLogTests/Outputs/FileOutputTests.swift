@@ -35,14 +35,6 @@ import TestSupport
     #expect(log.folder.mode(of: "requests.jsonl") == 0o600)
   }
 
-  @Test func `makes the file again when it is removed`() throws {
-    let log = try LogFolder()
-    try log.write("gone")
-    log.folder.remove("requests.jsonl")
-    try log.write("new")
-    #expect(try log.files() == [["new"]])
-  }
-
   @Test func `leaves it to logrotate to put a file in the place of each that it moves away`() throws {
     let log = try LogFolder()
     for number in 1...2 {
@@ -109,39 +101,5 @@ import TestSupport
     _ = batch.take(2)
     while !batch.isEmpty { #expect(log.output.write(&batch).state == .ready) }
     #expect(try log.files() == [["rn"], ["second"], ["third"]])
-  }
-}
-
-/// The whole log on an output that fails.
-@Suite(.needs(.thread)) struct FailingLogTests {
-  @Test
-  func `drops what does not fit while the disk is full, counts it, and ends at the deadline`() async throws {
-    let log = try RequestLog(to: .file("/dev/full"), configuration: with(.init()) { $0.queueLineLimit = 10 })
-    log.log(.info, "first")
-    try await Poll.until("a write error") { log.statistics.writeErrors > 0 }
-    for _ in 0..<100 { log.log(.info, "more") }
-    #expect(log.statistics.droppedLines(.writeError) == 90)
-    #expect(!log.flush(within: .milliseconds(1)))
-    #expect(!log.shutdown(within: .milliseconds(1)))
-    try await Poll.until("all to be counted") { log.statistics.droppedLines == 101 }
-    #expect(log.statistics.lines == 0)
-  }
-
-  @Test func `is ended neither by a FIFO's reader that leaves nor by one that reads nothing`() async throws {
-    let (folder, path) = try RequestLog.emptyFolder()
-    try #require(mkfifo(path, 0o600) == 0)
-    let log = try RequestLog(to: .file(path))
-    log.log(.info, "without a reader")
-    try await Poll.until("a write error") { log.statistics.writeErrors > 0 }
-    let (reader, errors) = (open(path, O_RDONLY | O_NONBLOCK), log.statistics.writeErrors)
-    try #require(reader >= 0)
-    for _ in 0..<2_000 { log.log(.info, String(repeating: "x", count: 200)) }
-    // The pipe is full and not read: flushing ends at its deadline.
-    #expect(!log.flush(within: .milliseconds(50)))
-    close(reader)
-    try await Poll.until("EPIPE") { log.statistics.writeErrors > errors }
-    #expect(!log.shutdown(within: .milliseconds(1)))
-    try await Poll.until("all to be counted") { log.statistics.lines + log.statistics.droppedLines == 2_001 }
-    withExtendedLifetime(folder) {}
   }
 }

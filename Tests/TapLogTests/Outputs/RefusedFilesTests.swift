@@ -5,11 +5,28 @@ import TestSupport
 /// What the system refuses. Each in a process of its own, whose limits, user or folder it changes.
 @Suite(.needs(.thread)) struct RefusedFilesTests {
   /// Nothing is refused to root.
-  private static func asNobody<Result>(_ body: () throws -> Result) rethrows -> Result {
+  ///
+  /// - Returns: Why it fails.
+  @discardableResult
+  private static func asNobody<Failure: Error>(_ body: () throws(Failure) -> Void) -> Failure? {
     let before = geteuid()
     seteuid(65_534)
     defer { seteuid(before) }
-    return try body()
+    do {
+      try body()
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// Sets a limit of this process, or sets it back.
+  private static func limit(_ resource: Int32, to value: rlim_t?) throws {
+    let resource = __rlimit_resource_t(UInt32(resource))
+    var limit = rlimit()
+    try #require(getrlimit(resource, &limit) == 0)
+    limit.rlim_cur = value ?? limit.rlim_max
+    try #require(setrlimit(resource, &limit) == 0)
   }
 
   @Test func `an old file that cannot be removed is a fault; one that has gone is not`() async {
@@ -22,15 +39,7 @@ import TestSupport
         try old.removeExcess(by: LogRotation(maximumSize: 1, keep: 0), newest: "2026")
       }
       try #require(chmod(log.folder.path, 0o555) == 0)
-      let failure = Self.asNobody { () -> System.Failure? in
-        do throws(System.Failure) {
-          try removeExcess()
-          return nil
-        } catch {
-          return error
-        }
-      }
-      #expect(failure == .denied)
+      #expect(Self.asNobody(removeExcess) == .denied)
       #expect(try log.folder.names.count == 3)
       try #require(chmod(log.folder.path, 0o755) == 0)
       try removeExcess()
@@ -44,7 +53,7 @@ import TestSupport
       let log = try LogFolder(rotation: LogRotation(maximumSize: 1, keep: 1))
       // To write and to search is allowed, to list is not.
       try #require(chmod(log.folder.path, 0o333) == 0)
-      try Self.asNobody { try log.write("0", "1", "2", "3") }
+      Self.asNobody { try log.write("0", "1", "2", "3") }
       #expect(log.faults.count == 3)
       try #require(chmod(log.folder.path, 0o755) == 0)
       try log.write("last")
@@ -59,14 +68,9 @@ import TestSupport
       let log = try LogFolder(rotation: LogRotation(maximumSize: 1, keep: 9))
       try log.write("0")
       try #require(chmod(log.folder.path, 0o555) == 0)
-      let failure = try Self.asNobody { () -> System.Failure? in
-        try log.write("1", "2")
-        do throws(System.Failure) {
-          _ = try OpenFile(log.folder("other.jsonl"), permissions: 0o600)
-          return nil
-        } catch {
-          return error
-        }
+      Self.asNobody { try log.write("1", "2") }
+      let failure = Self.asNobody { () throws(System.Failure) in
+        _ = try OpenFile(log.folder("other.jsonl"), permissions: 0o600)
       }
       #expect(failure == .denied && log.faults.count == 2)
       try #require(chmod(log.folder.path, 0o755) == 0)
@@ -80,28 +84,15 @@ import TestSupport
   func `a log that gets no thread says so, and closes what it has opened`() async {
     await #expect(processExitsWith: .success) {
       let sink = CollectingSink()
-      let resource = __rlimit_resource_t(6)  // RLIMIT_NPROC
-      var limit = rlimit()
-      try #require(getrlimit(resource, &limit) == 0)
-      var one = rlimit(rlim_cur: 1, rlim_max: limit.rlim_max)
       // The limit is for the threads of the real user, and for none of root.
       try #require(setreuid(65_534, uid_t.max) == 0)
-      try #require(setrlimit(resource, &one) == 0)
-      let (error, isClosed) = Self.asNobody { () -> (RequestLogError?, Bool) in
-        do throws(RequestLogError) {
-          _ = try RequestLog(to: .custom(sink))
-          return (nil, sink.isClosed)
-        } catch {
-          return (error, sink.isClosed)
-        }
-      }
-      try #require(setrlimit(resource, &limit) == 0)
+      try Self.limit(6, to: 1)  // RLIMIT_NPROC
+      let error = Self.asNobody { () throws(RequestLogError) in _ = try RequestLog(to: .custom(sink)) }
+      try Self.limit(6, to: nil)
       try #require(setreuid(0, uid_t.max) == 0)
-      #expect(error?.code == .cannotStartWriter && isClosed)
-      let reason = System.Failure.again.text
-      #expect(
-        error?.description
-          == "cannot start the log's writer thread: \(reason); raise the limit of threads (ulimit -u)")
+      #expect(error?.code == .cannotStartWriter && sink.isClosed)
+      let reason = "Resource temporarily unavailable; raise the limit of threads (ulimit -u)"
+      #expect(error?.description == "cannot start the log's writer thread: \(reason)")
     }
   }
 
@@ -122,20 +113,14 @@ import TestSupport
     await #expect(processExitsWith: .success) {
       let log = try LogFolder(rotation: LogRotation(maximumSize: 6))
       signal(SIGXFSZ, SIG_IGN)
-      let resource = __rlimit_resource_t(1)  // RLIMIT_FSIZE
-      var limit = rlimit()
-      try #require(getrlimit(resource, &limit) == 0)
-      var full = rlimit(rlim_cur: 5, rlim_max: limit.rlim_max)
-      try #require(setrlimit(resource, &full) == 0)
+      try Self.limit(1, to: 5)  // RLIMIT_FSIZE
       var batch = LineBuffer("a line\n")
       var results = [log.output.write(&batch), log.output.write(&batch)]
-      try #require(setrlimit(resource, &limit) == 0)
+      try Self.limit(1, to: nil)
       results.append(log.output.write(&batch))
       let reason = "File too large; choose a path where this process can append to a file"
-      #expect(
-        results == [
-          LogOutputResult(bytes: 5), .failed(reason), LogOutputResult(written: [.info: 1], bytes: 2),
-        ])
+      let written = LogOutputResult(written: [.info: 1], bytes: 2)
+      #expect(results == [LogOutputResult(bytes: 5), .failed(reason), written])
       #expect(try log.files() == [["a line"]])
     }
   }

@@ -42,7 +42,7 @@ import TestSupport
   }
 
   @Test func `the newest lines are there while every place hangs`() async throws {
-    let (first, second) = (GatedSink(), GatedSink())
+    let (first, second) = (CollectingSink(isStuck: true), CollectingSink(isStuck: true))
     let places: RequestLog.Destination = [.custom(first), .custom(second)]
     let log = try RequestLog(
       to: places, configuration: with(.init()) { ($0.recentLineLimit, $0.queueLineLimit) = (3, 2) })

@@ -200,17 +200,14 @@ import TestSupport
 
   @Test func `a report that is lost is no dropped line, and the next one has its counts`() throws {
     // Alone, and behind a line that is written.
-    for (steps, lines, written) in [([.drop], 0, 0), ([.take(1), .drop], 1, 1)] as [([Output.Step], Int, Int)]
-    {
-      let output = Output(steps)
-      let writer = LogWriter(to: output, LogFaults(of: "under test", isQuiet: true))
-      writer.drop(isClosed: false)
-      var (batch, turn) = (LineBuffer(), QueueTurn(isNew: true, isFlush: false, isLast: false))
-      for _ in 0..<lines { batch.append("a\n") }
-      writer.write(&batch, &turn)
-      let (statistics, ended) = writer.statistics
-      #expect(statistics.dropped == [.queueFull: 1] && Int(statistics.lines) == written && ended == lines)
+    var (alone, behind) = (Run(.drop), Run(.take(1), .drop))
+    for run in [alone, behind] { run.writer.drop(isClosed: false) }
+    alone.turn()
+    behind.turn("a")
+    let expected = [(0, 0), (1, 1)].map { written, ended in
+      Counts(written: written, dropped: [.queueFull: 1], ended: ended, errors: 1)
     }
+    #expect([alone.counts, behind.counts] == expected)
     var run = Run(.drop)
     run.writer.drop(isClosed: false)
     run.turn("a")
