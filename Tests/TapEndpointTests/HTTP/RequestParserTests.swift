@@ -40,7 +40,7 @@ import Testing
 
   /// The lines of heads, with bars between them.
   private static let valid: [(lines: String, request: String)] = [
-    ("GET / HTTP/1.1|Host: a", "GET / a stays"), ("||GET / HTTP/1.1|Host: a", "GET / a stays"),
+    ("||GET / HTTP/1.1|Host: a", "GET / a stays"),
     ("GET /metrics?name[]=up&x=%20 HTTP/1.1|Host: a", "GET /metrics?name[]=up&x=%20 a stays"),
     ("GET /? HTTP/1.1|Host: a", "GET /? a stays"),
     ("GET /%6detrics%2f%2Fx HTTP/1.1|Host: a", "GET /%6detrics%2f%2Fx a stays"),
@@ -50,15 +50,12 @@ import Testing
     ("OPTIONS * HTTP/1.1|Host: a", "OPTIONS * a stays"), ("GET / HTTP/1.0", "GET /"),
     ("GET / HTTP/1.0|Connection: Keep-Alive", "GET / stays"), ("GET / HTTP/1.0|Host: b", "GET / b"),
     ("GET / HTTP/1.7|Host: a", "GET / a stays"), ("get / HTTP/1.1|Host: a", "get / a stays"),
-    ("GET / HTTP/1.1|Host: a|Connection: foo , CLOSE", "GET / a"),
-    ("GET / HTTP/1.1|Host: a|Connection: close, keep-alive", "GET / a"),
+    ("GET / HTTP/1.1|Host: a|Connection: foo , CLOSE, keep-alive", "GET / a"),
     ("GET / HTTP/1.1|Host: a|Connection: x|Connection: close", "GET / a"),
     ("GET / HTTP/1.1|Host: a|Connection: closed, not-close", "GET / a stays"),
     ("GET / HTTP/1.0|Connection: keep-alive, close", "GET /"),
     ("GET / HTTP/1.0|Connection: x|Connection: keep-alive", "GET / stays"),
-    ("M-SEARCH! / HTTP/1.1|Host: a", "M-SEARCH! / a stays"),
     ("GET / HTTP/1.1|Host:a|X:|Y: \t |Z:\tz \t", "GET / a stays"),
-    ("GET / HTTP/1.1|Host: a|X: a\tb", "GET / a stays"),
     ("GET / HTTP/1.1|Host: [fe80::1%25eth0]:1", "GET / [fe80::1%25eth0]:1 stays"),
     ("GET / HTTP/1.1|hOST: a:", "GET / a: stays"),
     ("GET / HTTP/1.1|Host: a%2Db:65535", "GET / a%2Db:65535 stays"),
@@ -90,34 +87,29 @@ import Testing
   /// Section 3.
   private static let requestLines = [
     " GET / HTTP/1.1", "GET  / HTTP/1.1", "GET /  HTTP/1.1", "GET / HTTP/1.1 ", "GET /", "GET\t/ HTTP/1.1",
-    "G@T / HTTP/1.1", "GET / http/1.1", "GET / HTTP/11", "GET / HTTP/1.1x", "GET / HTTP/1.", "GET / HTTP/1.x",
-    "GET / HTTP/x.1", "GET / HTTP/1,1", "\u{16}\u{3}\u{1}\u{2}", "{",
+    "G@T / HTTP/1.1", "GET / http/1.1", "GET / HTTP/1.1x", "GET / HTTP/1.", "GET / HTTP/1.x",
+    "GET / HTTP/x.1",
+    "GET / HTTP/1,1", "\u{16}\u{3}\u{1}\u{2}",
   ].map { $0 + "\r\n\r\n" }
 
   /// Section 3.2, and RFC 3986.
   private static let targets = [
     "OPTIONS *x", "GET x", "GET *", "GET ftp://a/", "GET http:///x", "GET http://u@a/", "GET http://a:99999/",
-    "GET /#x", "GET /?#x", "GET /%4", "GET /%gg", "GET /?%", "GET /%00", "GET /%41\"", "GET /\u{0}",
-    "GET /\"x", "GET /ä",
-    "GET /\u{7f}", "GET /a\\b", "CONNECT a", "CONNECT a:80", "GET a:80", "GET http://[evil.com]/",
+    "GET /#x", "GET /?#x", "GET /%4", "GET /%gg", "GET /?%", "GET /%00", "GET /%41\"", "CONNECT a:80",
+    "GET http://[evil.com]/",
   ].map { $0 + " HTTP/1.1\r\nHost: a\r\n\r\n" }
 
   /// Section 3.2.
   private static let hosts = [
-    "X: a", "Host: a\r\nHost: a", "Host:", "Host: a:65536", "Host: a:+1", "Host: a b", "Host: a:b",
-    "Host: a/b", "Host: u@a", "Host: [evil.com]", "Host: [10.0.0.1]:80", "Host: [v1.a]", "Host: [::1",
-    "Host: [::1]x", "Host: a,b:1:2", "Host: ü", " Host: a",
+    "X: a", "Host: a\r\nhost: a", "Host:", "Host: a:65536", "Host: a:+1", "Host: a b", "Host: a:b",
+    "Host: a/b",
+    "Host: u@a", "Host: [evil.com]", "Host: [10.0.0.1]:80", "Host: [v1.a]", "Host: [::1", "Host: [::1]x",
+    "Host: a,b:1:2", "Host: ü",
   ].map { "GET / HTTP/1.1\r\n\($0)\r\n\r\n" }
-
-  private static let furtherHosts = [
-    "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.0\r\nHost: a\r\nhost: b\r\n\r\n",
-    "GET http://a/ HTTP/1.1\r\n\r\n",
-  ]
 
   /// Section 5.
   private static let fields = [
-    "X : a", "X", ": a", "X: a\r\n b", "X: a\r\n\tb", "X: a\u{0}b", "X: a\u{1b}b", "X: a\u{7f}b", "X(: a",
-    "\u{0}X: a", "Ü: a",
+    "X : a", "X", ": a", "X: a\r\n b", "X: a\r\n\tb", "X: a\u{0}b", "Ü: a",
   ].map { get($0 + "\r\n") }
 
   /// No request has a body, and none is taken for the next one (section 6, section 11.2).
@@ -126,26 +118,20 @@ import Testing
     post("Transfer-Encoding: chunked\r\nContent-Length: 3"),
     post("Content-Length: 3\r\nContent-Length: 3", "a"), post("Content-Length: 3, 3", "a"),
     post("Content-Length: 0\r\nContent-Length: 0"), post("Content-Length: +3", "abc"),
-    post("Content-Length: -1"), post("Content-Length: 0x3"), post("Content-Length:"),
-    post("Content-Length: 3 3"), post("Content-Length: 9999999999999999x"),
+    post("Content-Length: 0x3"), post("Content-Length:"), post("Content-Length: 9999999999999999x"),
     "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n",
     post("Transfer-Encoding: chunked", "1\r\na\r\n0\r\n\r\n"), post("Transfer-Encoding:"),
-    post("Transfer-Encoding: identity"), post("Transfer-Encoding: \u{b}chunked"),
   ]
 
   private static let others: [(String, Int)] = [
-    ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505), ("GET / HTTP/0.9\r\n\r\n", 505),
-    (post("Content-Length: 3", "abc"), 413), (post("Content-Length: 0003", "abc"), 413),
-    (post("Content-Length: 99999999999999999999"), 413),
-    (post("Expect: 100-Continue\r\nContent-Length: 1"), 413),
-    // Sizes (RFC 9112, section 3; RFC 9110, section 5.4).
-    ("GET /" + String(repeating: "a", count: 8192), 414), (String(repeating: "\r\n", count: 4097), 414),
-    (get("X: " + String(repeating: "a", count: 8192)), 431),
+    ("GET http://a/ HTTP/1.1\r\n\r\n", 400), ("GET / HTTP/1.0\r\nHost: a\r\nhost: b\r\n\r\n", 400),
+    ("GET / HTTP/0.9\r\n\r\n", 505), (post("Content-Length: 0003", "abc"), 413),
+    (post("Content-Length: 99999999999999999999"), 413), (String(repeating: "\r\n", count: 4097), 414),
   ]
 
   /// What is refused, and by which status.
   static let invalid: [(text: String, status: Int)] = {
-    let malformed = [lineEnds, requestLines, targets, hosts, furtherHosts, fields, bodies].flatMap { $0 }
+    let malformed = [lineEnds, requestLines, targets, hosts, fields, bodies].flatMap { $0 }
     return malformed.map { ($0, 400) } + others + problems.map { ($0.text, Int($0.problem.prefix(3)) ?? 0) }
   }()
 

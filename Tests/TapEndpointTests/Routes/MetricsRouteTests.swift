@@ -16,6 +16,8 @@ import TestSupport
       let second = try await RawClient.get("/metrics", port: port)
       #expect(second.contains("\nsession_tap_scrapes_total{code=\"200\",format=\"text\"} 1"))
       #expect(second.contains("\nsession_tap_scrape_duration_seconds_count 1\n"))
+      let bounds = second.matches(of: /scrape_duration_seconds_bucket\{le="([^"]*)"/).map { Double($0.1) }
+      #expect(bounds == [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, .infinity])
       let other = try await RawClient.get("/metric", port: port)
       #expect(other.hasSuffix("\r\n\r\n404 Not Found: nothing is here; this server has /metrics\n"))
     }
@@ -49,35 +51,10 @@ import TestSupport
     }
   }
 
-  @Test func `describes the metrics of scrapes`() async throws {
-    try await withEndpoint(routes: [.metrics(of: Registry())]) { port in
-      let fields = "Accept: application/openmetrics-text\r\n"
-      _ = try await RawClient.get("/metrics", port: port, fields: fields)
-      let answer = try await RawClient.get("/metrics", port: port, fields: fields)
-      let lines = answer.split(separator: "\n").map { String($0) }
-      let expected = [
-        "# HELP session_tap_scrape_duration_seconds Time from a scrape's request to its answer.",
-        "# UNIT session_tap_scrape_duration_seconds seconds",
-        "# HELP session_tap_scrapes Scrapes by the status of the answer: 503 if there were too many, "
-          + "it took too long, or too much is unsent.",
-        "# HELP session_tap_scrapes_in_flight Scrapes that wait for their answer.",
-      ]
-      #expect(Set(lines).isSuperset(of: expected))
-      let bounds = lines.filter { $0.hasPrefix("session_tap_scrape_duration_seconds_bucket{") }
-        .compactMap { line in line.split(separator: "\"").dropFirst().first.flatMap { Double($0) } }
-      #expect(bounds == [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, .infinity])
-    }
-  }
-
   @Test func `filters by name`() async throws {
     let registry = Registry()
     _ = try registry.counter("jobs_total", help: "Jobs.")
     _ = try registry.gauge("depth", help: "Depth.")
-    _ = try registry.histogram("latency_seconds", help: "Latency.")
-    let families = [
-      "name[]=depth": ["depth"], "name%5B%5D=depth&name[]=jobs_total": ["depth", "jobs"],
-      "name[]=jobs": ["jobs"], "name[]=nothing": [], "name[]=latency_seconds_count": ["latency"],
-    ]
     try await withEndpoint(routes: [.metrics(of: registry)]) { port in
       func answered(_ query: String) async throws -> [String] {
         let answer = try await RawClient.get("/metrics?" + query, port: port)
@@ -86,8 +63,10 @@ import TestSupport
           String($0.prefix { $0 != " " && $0 != "_" })
         }
       }
-      for (query, expected) in families { expectEqual(try await answered(query), expected, "\(query)") }
-      #expect(Set(try await answered("name=depth")).isSuperset(of: ["depth", "jobs"]))
+      expectEqual(try await answered("name%5B%5D=depth&name[]=jobs_total"), ["depth", "jobs"])
+      expectEqual(try await answered("name[]=nothing"), [])
+      let all = try await answered("name=depth")
+      #expect(Set(all).isSuperset(of: ["depth", "jobs"]))
     }
   }
 }

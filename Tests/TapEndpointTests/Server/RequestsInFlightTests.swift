@@ -169,26 +169,7 @@ import TestSupport
     }
   }
 
-  /// Where they block Swift's threads, nothing here goes on.
-  @Test(.needs(.program)) func `handlers that block leave a probe and Swift's threads alone`() async {
-    await #expect(processExitsWith: .success) {
-      let begun = DispatchSemaphore(value: 0)
-      let route = EndpointRoute.onThreads("/blocked") { _ in
-        begun.signal()
-        Gate().waitBlocking()
-        return .text("late")
-      }
-      let endpoint = Endpoint(
-        configuration: .init(address: .loopback(port: 0)), routes: [.liveness(), route])
-      let port = try endpoint.start().port
-      let clients = try (0..<8).map { _ in try RawClient(port: port, asking: "/blocked") }
-      for _ in clients { begun.wait() }
-      await Task {}.value
-      #expect(try await RawClient.status("/healthz", port: port) == "200")
-      exit(0)
-    }
-  }
-
+  /// On Swift's threads fewer would begin.
   @Test func `further handlers wait for those that block, and other routes do not`() async throws {
     let begun = EventQueue<Void>()
     let end = Gate()
