@@ -10,33 +10,19 @@ extension Trait where Self == ConditionTrait {
 
 /// A page in a headless Chromium, driven by the DevTools protocol.
 final class Browser: Sendable {
-  struct Failure: Error, CustomStringConvertible { let description: String }
-
-  /// A node of the tree that assistive technology sees.
-  struct AccessibleNode: Decodable {
-    struct Value: Decodable { let value: String? }
-
-    let ignored: Bool
-    let role: Value?
-    let name: Value?
-  }
-
   private let chromium: Chromium
   private let context: String
   private let session: String
 
   /// Opens an empty page in a window of its own, with a profile that it shares with no other one.
   private init(_ chromium: Chromium) async throws {
-    struct Context: Decodable { let browserContextId: String }
-    struct Target: Decodable { let targetId: String }
-    struct Session: Decodable { let sessionId: String }
-    let context: Context = try await chromium.call("Target.createBrowserContext")
-    let target: Target = try await chromium.call(
-      "Target.createTarget",
-      ["url": "about:blank", "browserContextId": context.browserContextId, "newWindow": true])
-    let attached: Session = try await chromium.call(
-      "Target.attachToTarget", ["targetId": target.targetId, "flatten": true])
-    (self.chromium, self.context, session) = (chromium, context.browserContextId, attached.sessionId)
+    self.chromium = chromium
+    context = try await chromium.call("Target.createBrowserContext").text("browserContextId")
+    let target = try await chromium.call(
+      "Target.createTarget", ["url": "about:blank", "browserContextId": context, "newWindow": true]
+    ).text("targetId")
+    session = try await chromium.call("Target.attachToTarget", ["targetId": target, "flatten": true])
+      .text("sessionId")
     for domain in ["Page", "Runtime", "Log", "Accessibility"] { try await command("\(domain).enable") }
     // As if its reader looked at this page, and not at one of the tests beside it.
     try await command("Emulation.setFocusEmulationEnabled", ["enabled": true])
@@ -48,8 +34,7 @@ final class Browser: Sendable {
     do {
       let browser = try await Browser(chromium)
       try await body(browser)
-      let _: Chromium.Nothing = try await chromium.call(
-        "Target.disposeBrowserContext", ["browserContextId": browser.context])
+      try await chromium.call("Target.disposeBrowserContext", ["browserContextId": browser.context])
     } catch {
       try? await SharedChromium.shared.leave()
       throw error
@@ -64,30 +49,21 @@ final class Browser: Sendable {
   }
 
   func wait(_ script: String) async throws {
-    do {
-      try await Poll.until(script) {
-        // A page that loads itself again answers when it is there.
-        do { return try await holds(script) } catch  where "\(error)".contains("navigated or closed") {
-          return false
-        }
+    try await Poll.until(script) {
+      // A page that loads itself again answers when it is there.
+      do { return try await holds(script) } catch  where "\(error)".contains("navigated or closed") {
+        return false
       }
-    } catch {
-      let sizes = try await evaluate(
-        "`window ${innerWidth} × ${innerHeight}, page ${document.documentElement.scrollWidth}, at ${scrollY}`"
-      )
-      throw Failure(description: "\(error): \(sizes)")
     }
   }
 
   @discardableResult
   func evaluate(_ script: String) async throws -> String {
-    struct Evaluation: Decodable {
-      struct Value: Decodable { let value: String? }
-      let result: Value
-    }
-    let evaluation: Evaluation = try await call(
+    let evaluation = try await command(
       "Runtime.evaluate", ["expression": "String(\(script))", "returnByValue": true])
-    guard let value = evaluation.result.value else { throw Failure(description: "cannot tell: \(script)") }
+    guard let value = (evaluation["result"] as? JSONMembers)?["value"] as? String else {
+      throw TestFailure("cannot tell: \(script)")
+    }
     return value.replacing("\u{A0}", with: " ")
   }
 
@@ -135,7 +111,7 @@ final class Browser: Sendable {
       })(document.querySelector('\(selector)'))
       """
     ).split(separator: ",").compactMap { Double($0) }
-    guard place.count == 2 else { throw Failure(description: "not in view: \(selector)") }
+    guard place.count == 2 else { throw TestFailure("not in view: \(selector)") }
     return place
   }
 
@@ -238,10 +214,13 @@ final class Browser: Sendable {
     }
   }
 
-  func accessibleNodes() async throws -> [AccessibleNode] {
-    struct Tree: Decodable { let nodes: [AccessibleNode] }
-    let tree: Tree = try await call("Accessibility.getFullAXTree", [:])
-    return tree.nodes.filter { !$0.ignored }
+  /// The nodes of the tree that assistive technology sees.
+  func accessibleNodes() async throws -> [(role: String, name: String)] {
+    let nodes = try await command("Accessibility.getFullAXTree")["nodes"] as? [JSONMembers] ?? []
+    return nodes.filter { $0["ignored"] as? Bool == false }.map { node in
+      func value(_ key: String) -> String { (node[key] as? JSONMembers)?["value"] as? String ?? "" }
+      return (value("role"), value("name"))
+    }
   }
 
   /// A picture of the whole page, with what is out of sight, or of the window.
@@ -250,26 +229,26 @@ final class Browser: Sendable {
       try await evaluate(
         "document.styleSheets[0].insertRule('section { content-visibility: visible !important }')")
     }
-    struct Picture: Decodable { let data: Data }
-    let picture: Picture = try await call("Page.captureScreenshot", ["captureBeyondViewport": isWhole])
-    return picture.data
+    let picture = try await command("Page.captureScreenshot", ["captureBeyondViewport": isWhole])
+    return try #require(Data(base64Encoded: picture.text("data")))
   }
 
   /// What went wrong in the page so far: exceptions, blocked resources, messages of the console.
   var complaints: [String] {
-    chromium.pipe.events(of: session).filter { event in
+    chromium.events(of: session).filter { event in
       ["\"Runtime.exceptionThrown\"", "\"Runtime.consoleAPICalled\"", "\"Log.entryAdded\""]
         .contains { event.contains($0) }
     }
   }
 
-  private func command(_ method: String, _ parameters: [String: any Sendable] = [:]) async throws {
-    let _: Chromium.Nothing = try await call(method, parameters)
-  }
-
-  private func call<Content: Decodable>(
-    _ method: String, _ parameters: [String: any Sendable]
-  ) async throws -> Content {
+  @discardableResult
+  private func command(
+    _ method: String, _ parameters: [String: any Sendable] = [:]
+  ) async throws -> JSONMembers {
     try await chromium.call(method, parameters, session: session)
   }
+}
+
+extension JSONMembers {
+  fileprivate func text(_ key: String) throws -> String { try #require(self[key] as? String) }
 }

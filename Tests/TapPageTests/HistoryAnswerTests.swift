@@ -5,7 +5,7 @@ import TestSupport
 /// What the page opens with, without a browser.
 struct HistoryAnswerTests {
   private struct Answer: Decodable {
-    struct Series: Decodable, Equatable { let side: String, labels: String }
+    struct Series: Decodable { let side: String, labels: String }
     struct Added: Decodable, Equatable {
       let series: Int, sumS: Double, counts: [Double]
       var processingS: Double?, opened: Int?, roundTrips: Int?, roundTripsS: Double?, sentAgain: Int?
@@ -44,21 +44,16 @@ struct HistoryAnswerTests {
     for side in ["made", "served"] {
       #expect(answer.bounds[side] == HistogramBuckets.seconds.upperBounds)
     }
-    #expect(
-      answer.series == [
-        .init(
-          side: "made",
-          labels: #"client="\"\\\#u{1F}\#u{E9}",error_type="503",http_request_method="GET","#
-            + #"http_response_status_code="503",server_address="a",server_port="443""#),
-        .init(
-          side: "served",
-          labels: #"error_type="500",http_request_method="GET",http_response_status_code="500","#
-            + #"http_route="/users/{id}""#),
-      ])
+    let labels = #"""
+      made client="\"\\\#u{1F}\#u{E9}",error_type="503",http_request_method="GET",\#
+      http_response_status_code="503",server_address="a",server_port="443"
+      served error_type="500",http_request_method="GET",http_response_status_code="500",http_route="/users/{id}"
+      """#
+    #expect(answer.series.map { "\($0.side) \($0.labels)" }.joined(separator: "\n") == labels)
     let added = answer.slots.flatMap(\.added).sorted { $0.series < $1.series }
     let expected: [Answer.Added] = [
       .init(
-        series: 0, sumS: 0.25, counts: Array(repeating: 0, count: 6) + [1], processingS: 0.2, opened: 1,
+        series: 0, sumS: 0.25, counts: [0, 0, 0, 0, 0, 0, 1], processingS: 0.2, opened: 1,
         roundTrips: 1, roundTripsS: 0.002, sentAgain: 3), .init(series: 1, sumS: 0.02, counts: [0, 0, 1]),
     ]
     #expect(added == expected, "\(added)")

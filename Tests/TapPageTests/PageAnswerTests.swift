@@ -1,6 +1,7 @@
 import TapEndpoint
-import TapPage
 import TestSupport
+
+@testable import TapPage
 
 /// What the page is, and what it reads of requests that wait, without a browser.
 struct PageAnswerTests {
@@ -113,14 +114,21 @@ struct PageAnswerTests {
     withExtendedLifetime(made) {}
   }
 
-  @Test func `counts what URLSession has not started`() throws {
+  @Test func `says what URLSession has not started, and that its queue is held`() throws {
     let recorder = try Self.recorder(made: .seconds(1), served: nil)
-    let taken = (0..<3).map { number in
-      RequestRecord(RequestDescription(client: "\(number)", method: "GET"), recorder: recorder)
+    let taken = (0..<3).map { _ in
+      RequestRecord(RequestDescription(client: "payments", method: "GET"), recorder: recorder)
     }
-    let json = Self.json(recorder, at: Instant.now.advanced(by: .seconds(60)))
-    #expect(json.hasPrefix(#"{"held_s":0.0,"count":3,"unstarted":3,"oldest":[{"#))
-    #expect(json.ranges(of: #""waiting_for":"start""#).count == 3)
+    recorder.watch(QueueProbe { _ in })
+    // The first look puts the question.
+    _ = Self.json(recorder, at: .now)
+    let now = Instant.now.advanced(by: .seconds(60))
+    let json = Self.json(recorder, at: now)
+    #expect(
+      json.contains(/^\{"held_s":6[^,]+,"held_by":"queue","count":3,"unstarted":3,"oldest":\[\{/), "\(json)")
+    #expect(json.ranges(of: #""words":"waits to be started""#).count == 3)
+    let text = Diagnosis(Evidence(recorder, at: now)).text
+    #expect(text.hasPrefix("URLSession has not started 3 requests of `payments` since "), "\(text)")
     withExtendedLifetime(taken) {}
   }
 

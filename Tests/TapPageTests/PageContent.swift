@@ -93,13 +93,19 @@ struct PageContent: Sendable {
       + "\n"
   }
 
-  /// A file of the page as it travels. It is made on another thread than the one that starts it, which is in
-  /// an endpoint that of all connections.
+  /// A file of the page as it travels.
   static func answer(to path: String, accepting coding: String? = nil) async throws -> EndpointResponse {
     let request = EndpointRequest(path: path, headers: coding.map { ["Accept-Encoding": $0] } ?? [:])
-    let route = try #require(EndpointRoute.page().first { $0.path == path })
-    guard case .deferred(let start) = route.handler else {
-      throw Browser.Failure(description: "the page is made on the queue of all connections")
+    return try await #require(EndpointRoute.page().first { $0.path == path }).answer(request)
+  }
+}
+
+extension EndpointRoute {
+  /// Its answer, which is made on another thread than the one that asks: in an endpoint that is the one of all
+  /// connections.
+  func answer(_ request: EndpointRequest) async throws -> EndpointResponse {
+    guard case .deferred(let start) = handler else {
+      throw TestFailure("it is made on the queue of all connections")
     }
     return await withCheckedContinuation { continuation in
       let connections = ObjectIdentifier(Thread.current)
@@ -109,9 +115,7 @@ struct PageContent: Sendable {
       }
     }
   }
-}
 
-extension EndpointRoute {
   /// What a test gives the page to read.
   static func answering(
     _ path: String, _ text: @escaping @Sendable (EndpointRequest) -> String

@@ -2,34 +2,9 @@ import TapEndpoint
 import TapPage
 import TestSupport
 
-/// What the page opens with, and what it shows of the requests that the app serves, in a real browser.
+/// What the page reads of the last minutes, and what it shows of the requests that the app serves, in a real
+/// browser.
 @Suite(.needs(.browser), .inBrowser) struct PageHistoryTests {
-  @Test func `opens with what happened before`() async throws {
-    let content = try PageContent()
-    content.record(
-      300, content.request(client: PageContent.hostile, host: "api.test"), 40, .response(statusCode: 503))
-    content.record(5, content.request(host: PageContent.hostile), 1)
-    content.serve(7, route: "/carts/{id}", 3)
-    try await content.show(choice: "minutes=10") { browser in
-      for _ in 1...2 {
-        #expect(
-          try await browser.rows("slowest") == [
-            "GET /users/{id}|\(PageContent.hostile)|api.test|300|100 %|0 %|40 ms|≈ 49.8 ms",
-            "GET /users/{id}|payments|\(PageContent.hostile)|5|0 %|0 %|1 ms|≈ 4.95 ms",
-            "GET /carts/{id}|served|–|7|0 %|0 %|3 ms|≈ 4.95 ms",
-          ])
-        let failures = try await browser.rows("wrong")
-        #expect(
-          failures.count == 1
-            && failures[0].hasPrefix(
-              "300 of 300 requests of `\(PageContent.hostile)` to GET api.test/users/{id} failed since ")
-        )
-        try await browser.waitForDrawing("made-rate", "made-latency", "served-rate", "served-latency")
-        try await browser.reload()
-      }
-    }
-  }
-
   /// A proxy that is restarted, an app that is busy: no reason to do without until the page is loaded again.
   @Test func `reads again what could not be read`() async throws {
     let content = try PageContent()
@@ -123,6 +98,7 @@ import TestSupport
       try await browser.wait("$('served-requests').textContent === '66'")
       try await browser.wait("$('slowest').rows.length === 4")
       try await browser.expect([shown: "true,true,true,true"])
+      try await browser.waitForDrawing("served-rate", "served-latency")
       // A 4xx is the caller's error.
       for (id, text) in [("served-errors", "4 (6.06\\u00a0%)"), ("served-refused", "2 (3.03\\u00a0%)")] {
         try await browser.wait("$('\(id)').textContent === '\(text)'")

@@ -21,7 +21,7 @@ import TestSupport
     record()
     let log = """
       {"timestamp":"2026-11-21T09:30:00.123456Z","severity":"WARN","client.name":"client-1","message":"slow"}
-      {"timestamp":"2026-11-21T09:30:00.2Z","severity":"ERROR","event":"http.client.request","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","client.name":"a-client-of-a-rather-long-name","http.request.method":"GET","url.full":"https://service-1.of-a-rather-long-name.example.com/products/17/reviews/4","error.type":"connection_lost","duration_s":0.05}
+      {"timestamp":"2026-11-21T09:30:00.2Z","severity":"ERROR","event":"http.client.request","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","client.name":"a-client-of-a-rather-long-name","http.request.method":"GET","url.full":"https://service-1.of-a-rather-long-name.example.com/products/17/reviews/4","error.type":"connection_lost","duration_s":0.05,"processing_s":0.04,"cut_off_phase":"processing"}
       {"timestamp":"2026-11-21T09:30:00.3Z","severity":"INFO","event":"http.server.request","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","http.request.method":"GET","url.path":"/products/17","http.response.status_code":200,"duration_s":0.2}
       """
     try await content.show(log: log + "\n") { browser in
@@ -38,7 +38,8 @@ import TestSupport
         try await Self.keep(browser, "page-\(scheme)-\(width)")
         // With a request and its trace beside the page, or before it.
         try await browser.click("#lines tr:nth-child(2) button")
-        try await browser.wait("all('.waterfall.trace li').length === 2")
+        try await browser.wait(
+          "all('.waterfall.trace li').length === 2 && all('.processing.cut').length === 1")
         #expect(
           try await browser.holds(
             "(one => one.scrollWidth <= one.clientWidth && one.getBoundingClientRect().right <= \(width))($('drawer'))"

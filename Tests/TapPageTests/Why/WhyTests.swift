@@ -13,17 +13,11 @@ struct WhyTests {
     let isWell: Bool, sentence: String, requests: Int, failed: Int, findings: [Finding]
   }
 
-  /// - Returns: The type and the body.
   private static func ask(
     _ route: EndpointRoute, _ query: String = "", accepting type: String? = nil
   ) async throws -> EndpointResponse {
-    guard case .deferred(let start) = route.handler else {
-      throw Browser.Failure(description: "it is made on the queue of all connections")
-    }
-    let request = EndpointRequest(path: "/why", query: query, headers: type.map { ["Accept": $0] } ?? [:])
-    return await withCheckedContinuation { continuation in
-      start(request) { continuation.resume(returning: $0) }
-    }
+    try await route.answer(
+      EndpointRequest(path: "/why", query: query, headers: type.map { ["Accept": $0] } ?? [:]))
   }
 
   @Test func `is text for a person and JSON for a program, of the same time`() async throws {
