@@ -61,15 +61,6 @@ package final class ChildProcess: Sendable {
       products.appendingPathComponent(product), arguments, environment: environment, folder: folder)
   }
 
-  /// Starts a server in Python that says `port N.` when it listens there.
-  package static func python(
-    _ script: String, _ arguments: String...
-  ) async throws -> (server: ChildProcess, port: String) {
-    let server = try ChildProcess(Tool("python3").url, ["-c", script] + arguments)
-    try await server.waitForOutput(".\n")
-    return (server, String(server.output.prefix { $0 != "." }.dropFirst(5)))
-  }
-
   package var output: String { String(decoding: bytes, as: UTF8.self) }
 
   package var bytes: [UInt8] { written.state.output }

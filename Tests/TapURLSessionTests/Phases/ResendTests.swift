@@ -81,3 +81,14 @@ struct ResendTests {
     #expect(observer.ended.allSatisfy { ($0.timeToResend != nil) == $0.request.url.hasSuffix("b") })
   }
 }
+
+extension ChildProcess {
+  /// Starts a server in Python that says `port N.` when it listens there.
+  fileprivate static func python(
+    _ script: String, _ arguments: String...
+  ) async throws -> (server: ChildProcess, port: String) {
+    let server = try ChildProcess(Tool("python3").url, ["-c", script] + arguments)
+    try await server.waitForOutput(".\n")
+    return (server, String(server.output.prefix { $0 != "." }.dropFirst(5)))
+  }
+}
