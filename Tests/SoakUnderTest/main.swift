@@ -7,7 +7,7 @@ import TestSupport
 ///     soak-under-test load PORT CLOSED-PORT SECONDS RATE --stock
 ///                                                             the same without a tap
 ///
-///     soak-under-test die PORT FOLDER RUN END                 requests of which some are active when the
+///     soak-under-test die PORT FOLDER RUN END MODE            requests of which some are active when the
 ///                                                             process dies (Tests/Scripts/kill-black-box)
 ///
 /// Lines of JSON on standard output say how far the load is. At its end it waits for a line on standard input
@@ -26,13 +26,14 @@ case ("load", 6):
   let load = try SoakLoad(
     port: numbers[0], closedPort: numbers[1], log: arguments[5] == "--stock" ? nil : arguments[5])
   try await load.run(seconds: numbers[2], rate: numbers[3])
-case ("die", 5):
+case ("die", 6):
   let victim = try BlackBoxVictim(port: Int(arguments[1]) ?? 0, folder: arguments[2], run: arguments[3])
   if arguments[4] == "shutdown" {
     await victim.shutDown()
   } else {
-    Thread.detachNewThread { [end = arguments[4]] in victim.die(end) }
-    victim.live()
+    let isHeld = arguments[5] == "held"
+    Thread.detachNewThread { [end = arguments[4]] in victim.die(end, within: isHeld ? 50_000 : 400_000) }
+    try victim.live(isHeld: isHeld)
   }
 default:
   FileHandle.standardError.write(Data("usage: see main.swift\n".utf8))
