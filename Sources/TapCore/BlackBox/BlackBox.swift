@@ -2,6 +2,8 @@ import Synchronization
 
 /// Keeps the active and the unstarted requests in a file that outlives the process: a slot for each, which
 /// the thread of the request writes at its begin and frees at its end. It waits for a short lock at most.
+///
+/// What the thread calls is never inlined: a request without a black box would pay for it.
 package final class BlackBox: Sendable {
   /// Where a request is kept.
   package struct Slot: Sendable {
@@ -49,6 +51,7 @@ package final class BlackBox: Sendable {
   /// - Parameters:
   ///   - isToldByApp: The app says when the response begins.
   ///   - time: The begin on the wall clock; 0 if it is unknown.
+  @inline(never)
   package func keep(
     _ request: borrowing RequestDescription, isStarted: Bool, isToldByApp: Bool = false,
     at begin: Instant = .now, _ time: Timestamp = Timestamp(nanosecondsSinceEpoch: 0)
@@ -64,6 +67,7 @@ package final class BlackBox: Sendable {
   }
 
   /// Notes that an unstarted request begins, or keeps one that was given up before.
+  @inline(never)
   package func begin(
     _ slot: inout Slot, _ request: borrowing RequestDescription, at begin: Instant, _ time: Timestamp
   ) {
@@ -75,11 +79,13 @@ package final class BlackBox: Sendable {
   }
 
   /// Notes that the head of the response has come or gone.
+  @inline(never)
   func note(statusCode: Int, template: String?, in slot: Slot) {
     if slot.index >= 0 { self[slot.index].note(statusCode: statusCode, template: template) }
   }
 
   /// Forgets a request, which has ended or was given up.
+  @inline(never)
   package func free(_ slot: inout Slot, at end: @autoclosure () -> Instant) {
     if slot.index >= 0 {
       self[slot.index].free(at: end())
