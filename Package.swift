@@ -59,7 +59,6 @@ let package = Package(
       linkerSettings: [
         .unsafeFlags(["-Xlinker", "--export-dynamic-symbol=getaddrinfo"], .when(platforms: [.linux]))
       ]),
-    .testTarget(name: "DashboardTests", dependencies: ["SessionTap", "TestSupport"]),
   ]
 )
 

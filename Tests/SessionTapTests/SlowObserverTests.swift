@@ -1,8 +1,7 @@
 import SessionTap
 import TestSupport
 
-/// Observers of the app's own, and destinations of the log, that take their time: neither a request nor a
-/// scrape waits for them.
+/// Observers of the app's own that take their time: neither a request nor a scrape waits for them.
 @Suite(.needs(.thread)) struct SlowObserverTests {
   /// What observers have heard.
   private let heard = Watched((started: 0, ended: 0, inbound: 0))
@@ -19,15 +18,13 @@ import TestSupport
   }
 
   /// Blocks what comes by until it may go on.
-  private final class Hold: LogSink {
+  private final class Hold: Sendable {
     let (isStuck, mayGoOn) = (Gate(), Gate())
 
     func wait() {
       isStuck.open()
       mayGoOn.waitBlocking()
     }
-
-    func write(_ lines: UnsafeRawBufferPointer) { wait() }
   }
 
   private static func tap(
@@ -126,23 +123,5 @@ import TestSupport
     Self.serve(1, by: made)
     try await isDown.wait("the shutdown")
     #expect(try folder.text("requests.jsonl").contains("from the observer"))
-  }
-
-  @Test func `neither an observer nor a scrape waits for a stuck disk, and lines too many are counted`()
-    async throws
-  {
-    let sink = Hold()
-    let tap = try Self.tap(observer()) { ($0.log, $0.logging.queueLineLimit) = (.custom(sink), 100) }
-    Self.serve(1, by: tap)
-    try await sink.isStuck.wait("the sink")
-    // Nobody scrapes: the tap's own thread delivers.
-    Self.serve(999, by: tap)
-    try await heard.wait("the observer") { $0.inbound == 1_000 }
-    #expect(Self.value(Self.served, of: tap) == 1_000)
-    let dropped = tap.registry.value(
-      of: "session_tap_log_dropped_lines_total", labels: ["reason": "queue_full"])
-    #expect(await !tap.flush(within: .zero) && dropped == 899)
-    sink.mayGoOn.open()
-    await tap.shutdown()
   }
 }

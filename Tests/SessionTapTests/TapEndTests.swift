@@ -73,31 +73,25 @@ import TestSupport
   }
 
   /// Requests that end while they are looked at, after they were reported, before, and not at all.
-  @Test(.needs(.program), .serialized, arguments: [false, true], [false, true])
-  func `each request has one line, also one that ends while the tap does`(
-    isExit: Bool, drains: Bool
-  ) async throws {
+  @Test(arguments: [false, true])
+  func `each request has one line, also one that ends while the tap does`(drains: Bool) async throws {
     let folder = try TemporaryFolder()
-    try ExitValues.give("TapEndTests.3", folder("requests.jsonl"), isExit, drains)
-    await #expect(processExitsWith: .exitCode(7)) {
-      let (path, isExit, drains) = try ExitValues.take("TapEndTests.3", String.self, Bool.self, Bool.self)
-      let (source, consumer) = (EndingSource(), EndingConsumer())
-      let tap = try Tap(.test(log: .file(path)) { $0.consumers = [consumer] })
-      func begin(_ path: String) -> ActiveRequest {
-        tap.outbound.begin(client: "c", method: "GET", url: "http://host/\(path)")
-      }
-      let first = RequestRecord(
-        RequestDescription(client: "c", method: "GET", url: "http://host/looked"), recorder: tap.recorder,
-        progress: source)
-      first.begin()
-      source.request.withLock { $0 = first }
-      consumer.request.withLock { $0 = begin("reported") }
-      if drains { consumer.recorder.withLock { $0 = tap.recorder } }
-      let active = begin("active")
-      begin("before").end(statusCode: 200)
-      if !isExit { await tap.shutdown() }
-      withExtendedLifetime((active, first)) { exit(7) }
+    let (source, consumer) = (EndingSource(), EndingConsumer())
+    let tap = try Tap(.test(log: .file(folder("requests.jsonl"))) { $0.consumers = [consumer] })
+    func begin(_ path: String) -> ActiveRequest {
+      tap.outbound.begin(client: "c", method: "GET", url: "http://host/\(path)")
     }
+    let first = RequestRecord(
+      RequestDescription(client: "c", method: "GET", url: "http://host/looked"), recorder: tap.recorder,
+      progress: source)
+    first.begin()
+    source.request.withLock { $0 = first }
+    consumer.request.withLock { $0 = begin("reported") }
+    if drains { consumer.recorder.withLock { $0 = tap.recorder } }
+    let active = begin("active")
+    begin("before").end(statusCode: 200)
+    await tap.shutdown()
+    withExtendedLifetime((active, first)) {}
     let lines = try folder.lines("requests.jsonl").compactMap {
       $0.firstMatch(of: /"event":"http\.client\.request(\.unfinished)?",.*host\/(\w+)"/)
     }

@@ -41,7 +41,7 @@ import TestSupport
   ) async throws {
     let tap = try Tap(.test())
     if isStarted { try tap.start() }
-    let runs = (0..<(isStarted ? 2 : 1)).map { _ in Task { try await tap.run() } }
+    let runs = (0..<2).map { _ in Task { try await tap.run() } }
     try await Poll.until("the address") { tap.address != nil }
     if isCancelled { runs[0].cancel() } else { await tap.shutdown() }
     for run in runs { try await run.value }
@@ -49,63 +49,32 @@ import TestSupport
     #expect(throws: TapError.self) { try tap.start() }
   }
 
-  @Test func `services that begin at once start the tap once`() async throws {
-    for _ in 0..<Extent.of(20, extensive: 200) {
-      let (tap, begin, ready) = (try Tap(.test()), Gate(), Watched(0))
-      let runs = (0..<8).map { _ in
-        Task(executorPreference: ThreadExecutor.shared) { () -> TapError.Code? in
-          ready.change { $0 += 1 }
-          begin.waitBlocking()
-          do throws(TapError) { try await tap.run() } catch { return error.code }
-          return nil
-        }
-      }
-      try await ready.wait("the tasks") { $0 == runs.count }
-      begin.open()
-      try await Poll.until("the address") { tap.address != nil }
-      await tap.shutdown()
-      // One that begins late finds a tap that is shut down.
-      for run in runs { #expect(await run.value != .startedBefore) }
-    }
-  }
-
   @Test func `every shutdown returns when the tap is shut down, and waits for nothing else`() async throws {
     let tap = try Tap.start(.test { $0.shutdownTimeout = .seconds(3_600) })
-    let isDown = Gate()
-    Task {
-      await withTaskGroup { group in
-        for _ in 0..<8 {
-          group.addTask {
-            await tap.shutdown()
-            #expect(tap.address == nil)
-          }
-        }
+    let down = Watched(0)
+    for _ in 0..<8 {
+      Task {
+        await tap.shutdown()
+        if tap.address == nil { down.change { $0 += 1 } }
       }
-      isDown.open()
     }
-    try await isDown.wait("the shutdown")
+    try await down.wait("the shutdown") { $0 == 8 }
   }
 
-  /// Where it is to fail it does, and can be tried again; whether variables name the same address or not, and
-  /// whether they are valid.
+  /// Where it is to fail it does, and can be tried again.
   @Test func `an address in use is an error`() async throws {
-    let prefix = "OTEL_EXPORTER_PROMETHEUS_"
-    for variables in [[:], ["\(prefix)PORT": "PORT", "\(prefix)HOST": Self.host], ["\(prefix)HOST": "a b"]] {
-      let first = try Tap.start(.test(at: .tcp(host: Self.host, port: 0)))
-      let address = try #require(first.address)
-      let environment = variables.mapValues { $0 == "PORT" ? "\(address.port)" : $0 }
-      let second = try Tap(
-        .test(at: address, environment: environment) { $0.failsIfAddressInUse = true })
-      for _ in 0..<2 {
-        let error = #expect(throws: TapError.self) { try second.start() }
-        #expect(error?.code == .endpoint)
-        #expect(error?.description.hasPrefix("address in use: \(address)") == true)
-      }
-      await first.shutdown()
-      try second.start()
-      #expect(second.address == address)
-      await second.shutdown()
+    let first = try Tap.start(.test(at: .tcp(host: Self.host, port: 0)))
+    let address = try #require(first.address)
+    let second = try Tap(.test(at: address) { $0.failsIfAddressInUse = true })
+    for _ in 0..<2 {
+      let error = #expect(throws: TapError.self) { try second.start() }
+      #expect(error?.code == .endpoint)
+      #expect(error?.description.hasPrefix("address in use: \(address)") == true)
     }
+    await first.shutdown()
+    try second.start()
+    #expect(second.address == address)
+    await second.shutdown()
   }
 
   @Test func `an address in use is waited for`() async throws {
@@ -136,19 +105,6 @@ import TestSupport
     #expect(second.address == nil)
   }
 
-  /// An interface may get the address later.
-  @Test func `an address of the environment that cannot be used yet is waited for`() async throws {
-    let address = EndpointAddress.tcp(host: "192.0.2.1", port: 0)
-    let tap = try Tap.start(
-      .test(at: address, environment: ["SESSION_TAP_HOST": address.host, "SESSION_TAP_PORT": "0"]) {
-        $0.servesLog = true
-        $0.endpoint?.access.allowsAnyoneFromNetwork = true
-      })
-    #expect(await tap.flush() && tap.address == nil)
-    #expect(tap.logText.contains("its metrics are served as soon as that is over"))
-    await tap.shutdown()
-  }
-
   /// A tap's threads block SIGPIPE, and no others do. In a process of its own, since other tests have taps.
   @Test(.needs(.program)) func `taps that came and went leave no thread, though their requests are active`()
     async
@@ -162,21 +118,16 @@ import TestSupport
           return mask.flatMap { UInt64($0, radix: 16) }.map { $0 >> (SIGPIPE - 1) & 1 == 1 } ?? false
         }
       }
-      /// Waits until there are some or none.
-      func threads(are: Bool) async -> Bool {
-        let deadline = ContinuousClock.now + .seconds(10)
-        while (threadCount() > 0) != are, ContinuousClock.now < deadline { await Task.yield() }
-        return (threadCount() > 0) == are
-      }
       var requests: [ActiveRequest] = []
       for number in 0..<400 {
         let tap = try Tap.start(.test(log: .memory))
         requests.append(tap.inbound.begin(method: "GET", path: "/"))
-        if number == 0, await !threads(are: true) { exit(1) }
+        if number == 0 { try await Poll.until("a thread of the tap's") { threadCount() > 0 } }
         await tap.shutdown()
       }
       // The first report of a request is due after 30 s.
-      exit(await threads(are: false) ? 7 : 2)
+      try await Poll.until(seconds: 10, "the end of all threads") { threadCount() == 0 }
+      withExtendedLifetime(requests) { exit(7) }
     }
   }
 }

@@ -54,48 +54,35 @@ import TestSupport
     #expect(lines.last?.wholeMatch(of: #/session-tap: metrics at http://127.0.0.1:\d+/metrics/#) != nil)
   }
 
-  @Test(.serialized, .timeLimit(.minutes(3)), arguments: [false, true])
-  func `a port that is taken ends no app whose standard error nobody reads, or is full`(isFull: Bool)
-    async throws
-  {
+  @Test(.timeLimit(.minutes(3)))
+  func `a port that is taken ends no app whose standard error is full`() async throws {
     let taken = try Origin { _ in [.close] }
-    try ExitValues.give("TapStartTests.2", String(taken.port), isFull)
+    try ExitValues.give("TapStartTests.2", String(taken.port))
     await #expect(processExitsWith: .exitCode(7)) {
-      let (port, isFull) = try ExitValues.take("TapStartTests.2", String.self, Bool.self)
+      let port = try ExitValues.take("TapStartTests.2", String.self)
       let pipe = Pipe()
       let descriptor = pipe.fileHandleForWriting.fileDescriptor
-      if isFull {
-        let flags = fcntl(descriptor, F_GETFL)
-        _ = fcntl(descriptor, F_SETFL, flags | O_NONBLOCK)
-        let block = [UInt8](repeating: 0x20, count: 4_096)
-        while write(descriptor, block, block.count) > 0 {}
-        _ = fcntl(descriptor, F_SETFL, flags)
-      } else {
-        try pipe.fileHandleForReading.close()
-      }
+      let flags = fcntl(descriptor, F_GETFL)
+      _ = fcntl(descriptor, F_SETFL, flags | O_NONBLOCK)
+      let block = [UInt8](repeating: 0x20, count: 4_096)
+      while write(descriptor, block, block.count) > 0 {}
+      _ = fcntl(descriptor, F_SETFL, flags)
       dup2(descriptor, 2)
       let tap = try Tap.start(Tap.Configuration(environment: ["OTEL_EXPORTER_PROMETHEUS_PORT": port]))
       await tap.shutdown()
-      // The signal's action and mask are what they were.
-      var pending = sigset_t()
-      sigpending(&pending)
-      exit(sigismember(&pending, SIGPIPE) == 0 ? 7 : 1)
+      withExtendedLifetime(pipe) { exit(7) }
     }
   }
 
-  @Test(.serialized, arguments: ["0.0.0.0", "::"])
-  func `the environment opens the network only if it says so`(host: String) async throws {
-    try ExitValues.give("TapStartTests.5", host)
+  @Test func `the environment opens the network only if it says so`() async throws {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-      let host = try ExitValues.take("TapStartTests.5", String.self)
-      var environment = ["OTEL_EXPORTER_PROMETHEUS_HOST": host, "OTEL_EXPORTER_PROMETHEUS_PORT": "0"]
-      let closed = try Tap.start(Tap.Configuration(environment: environment))
-      #expect(closed.address == nil)
-      await closed.shutdown()
-      environment["SESSION_TAP_ALLOW_NETWORK"] = "1"
-      let open = try Tap.start(Tap.Configuration(environment: environment))
-      #expect(open.address != nil)
-      await open.shutdown()
+      var environment = ["OTEL_EXPORTER_PROMETHEUS_HOST": "0.0.0.0", "OTEL_EXPORTER_PROMETHEUS_PORT": "0"]
+      for isOpen in [false, true] {
+        if isOpen { environment["SESSION_TAP_ALLOW_NETWORK"] = "1" }
+        let tap = try Tap.start(Tap.Configuration(environment: environment))
+        #expect((tap.address != nil) == isOpen)
+        await tap.shutdown()
+      }
       exit(EXIT_SUCCESS)
     }
     let lines = try #require(result).said
@@ -103,29 +90,15 @@ import TestSupport
     #expect(lines.count == 2 && lines[0].contains("anybody could read") && lines[0].hasSuffix(remedy))
   }
 
-  @Test(arguments: ["SESSION_TAP_BEARER_TOKEN_FILE", "SESSION_TAP_BASIC_PASSWORD_FILE"])
-  func `credentials that the environment names and that cannot be read end no app, and nothing is served`(
-    name: String
-  ) async throws {
-    var configuration = Tap.Configuration.test(environment: [name: "/no/such/file"]) { $0.servesLog = true }
-    let tap = try Tap.start(configuration)
-    #expect(await tap.flush() && tap.address == nil)
-    let message = try #require(tap.logLines.last?.row("message"))
-    #expect(message.hasPrefix("no credentials: /no/such/file: No such file or directory ("))
-    #expect(message.hasSuffix("; the app runs, and its metrics are served as soon as that is over"))
-    await tap.shutdown()
-    configuration.endpoint?.access.bearerTokenFile = "/no/such/other"
-    configuration.endpoint?.access.basicPasswordFile = nil
-    #expect(throws: TapError.self) { try Tap.start(configuration) }
-  }
-
   /// As often as that takes: here three times.
-  @Test func `credentials that cannot be read yet are waited for`() async throws {
+  @Test func `credentials that the environment names and that cannot be read yet are waited for`()
+    async throws
+  {
     struct Unreadable: Error {}
     let readings = Watched(0)
     let tap = try Tap.start(
       .test(environment: ["SESSION_TAP_BEARER_TOKEN_FILE": "/run/tokens"]) {
-        $0.addressRetryInterval = .milliseconds(5)
+        ($0.servesLog, $0.addressRetryInterval) = (true, .milliseconds(5))
         $0.endpoint?.access.readFile = { _, _ in
           readings.change { $0 += 1 }
           if readings.state <= 3 { throw Unreadable() }
@@ -135,6 +108,10 @@ import TestSupport
     _ = try await Poll.until("the address") { tap.address }
     #expect(readings.state >= 4)
     #expect(try await tap.get("/metrics").hasPrefix("HTTP/1.1 401 "))
+    #expect(await tap.flush())
+    let message = try #require(tap.logLines.first?.row("message"))
+    #expect(message.hasPrefix("no credentials: /run/tokens: "))
+    #expect(message.hasSuffix("; the app runs, and its metrics are served as soon as that is over"))
     await tap.shutdown()
   }
 }

@@ -10,15 +10,13 @@ import TestSupport
     #expect(tap.address == nil)
     let session = tap.session(client: "users", configuration: .ephemeral)
     for _ in 0...number { _ = try await session.data(from: origin.url("/users/42")) }
-    let ends = tap.recordedRequests().map {
-      "\($0.request.client) \($0.statusCode ?? 0) \($0.errorType ?? "-")"
-    }
-    #expect(ends == Array(repeating: "users 404 404", count: number + 1))
-    let values = ["client": "users", "url_template": "/users/{id}"].map { name, value in
-      tap.registry.value(
-        of: "http_client_request_duration_seconds_count", labels: [name: value])
-    }
-    #expect(values == [Double(number + 1), Double(number + 1)])
+    let ended = tap.recordedRequests()
+    expectEqual(ended.map(\.request.client), Array(repeating: "users", count: number + 1))
+    expectEqual(ended.map(\.errorType), Array(repeating: "404", count: number + 1))
+    let count = tap.registry.value(
+      of: "http_client_request_duration_seconds_count",
+      labels: ["client": "users", "url_template": "/users/{id}"])
+    expectEqual(count, Double(number + 1))
     #expect(!tap.registry.text.contains("process_"))
     #expect(await tap.flush())
     // A test beside it may hold the queue of all sessions, which has a line of its own.
@@ -33,14 +31,18 @@ import TestSupport
     #expect(other.recordedRequests().isEmpty)
   }
 
-  @Test(arguments: [(nil, 1...1_000), (2, 999...1_000)] as [(Int?, ClosedRange<Int>)])
-  func `it keeps the newest thousand lines, or as many as the app says`(
-    limit: Int?, kept: ClosedRange<Int>
+  @Test(arguments: [true, false], [(nil, 1...1_000), (2, 999...1_000)] as [(Int?, ClosedRange<Int>)])
+  func `a test and a log that is served keep the newest thousand lines, or as many as the app says`(
+    isServed: Bool, row: (limit: Int?, kept: ClosedRange<Int>)
   ) async throws {
-    let tap = try Tap.testing { if let limit { $0.logging.recentLineLimit = limit } }
+    func change(_ configuration: inout Tap.Configuration) {
+      configuration.servesLog = isServed
+      if let limit = row.limit { configuration.logging.recentLineLimit = limit }
+    }
+    let tap = isServed ? try Tap(.test(change)) : try Tap.testing(change)
     for number in 0...1_000 { tap.log(.info, "\(number)") }
     #expect(await tap.flush(within: .seconds(100)))
-    #expect(try tap.logLines.map { $0.row("message") } == kept.map { "\($0)" })
+    #expect(try tap.logLines.map { $0.row("message") } == row.kept.map { "\($0)" })
   }
 
   @Test(.needs(.program)) func `it reads no environment`() async {

@@ -12,7 +12,6 @@ import TestSupport
       var registry = Registry()
       let configuration: Tap.Configuration
       let code: TapError.Code
-      let cause: any Error.Type
       let text: String
     }
     let (taken, app) = (Registry(), Registry())
@@ -21,45 +20,32 @@ import TestSupport
     let belongs =
       "the registry has the metrics of a tap already: make the next tap with a Registry() of its own"
     func misspelt(_ change: (inout Tap.Configuration) -> Void) -> Row {
-      Row(
-        configuration: .test(log: .memory, change), code: .configuration, cause: PathTemplateError.self,
-        text: "'/users/{id}/files/*'")
-    }
-    func logged(to path: String, _ text: String) -> Row {
-      Row(configuration: .test(log: .file(path)), code: .log, cause: RequestLogError.self, text: text)
+      Row(configuration: .test(log: .memory, change), code: .configuration, text: "'/users/{id}/files/*'")
     }
     // An address in code is one, whatever the variables name.
     let elsewhere = Tap.Configuration.test(
       at: .tcp(host: "203.0.113.1", port: 0), environment: ["OTEL_EXPORTER_PROMETHEUS_PORT": "0"])
+    let missing = Tap.Configuration.test(log: .file("/no/such/a.jsonl"))
     let rows = [
-      Row(registry: taken, configuration: .test(), code: .metrics, cause: RegistryError.self, text: belongs),
+      Row(registry: taken, configuration: .test(), code: .metrics, text: belongs),
       Row(
-        registry: app, configuration: .test(), code: .metrics, cause: RegistryError.self,
-        text: "session_tap_unknown_connections_total"),
+        registry: app, configuration: .test(), code: .metrics, text: "session_tap_unknown_connections_total"),
       misspelt { $0.outbound.pathTemplates = ["/users/:id"] },
       misspelt { $0.inbound.pathTemplates = ["/users/<id>"] },
       misspelt { $0.logging.redaction.allowedPaths = ["users/{id"] },
-      Row(configuration: elsewhere, code: .endpoint, cause: EndpointError.self, text: "203.0.113.1"),
-      logged(to: "/no/such/a.jsonl", "make its directory"), logged(to: "/proc/x.jsonl", "/proc/x.jsonl"),
+      Row(configuration: elsewhere, code: .endpoint, text: "203.0.113.1"),
+      Row(configuration: missing, code: .log, text: "make its directory"),
     ]
     for row in rows {
       let error = try #require(throws: TapError.self) {
         try Tap(row.configuration, registry: row.registry).start()
       }
-      let underlying = try #require(error.underlying)
-      #expect(error.code == row.code && type(of: underlying) == row.cause, "\(error)")
+      #expect(error.code == row.code && error.description.contains(row.text), "\(error)")
       // It has its text where Foundation asks for it.
-      #expect(error.description.contains(row.text) && error.localizedDescription == "\(error)")
-      if underlying is RegistryError { #expect(underlying.localizedDescription == "\(underlying)") }
+      #expect(error.localizedDescription == "\(error)" && error.underlying != nil)
+      if let cause = error.underlying as? RegistryError { #expect(cause.localizedDescription == "\(cause)") }
     }
-    // The mistake mended, the same configuration serves.
-    let mended = with(rows[2].configuration) { $0.outbound.pathTemplates = ["/users/{id}"] }
-    #expect(try Tap(mended).registry !== Tap(mended).registry)
     withExtendedLifetime(first) {}
-    let codes: [TapError.Code] = [
-      .metrics, .log, .endpoint, .push, .configuration, .startedBefore, .shutDown,
-    ]
-    #expect(codes.map { codes.firstIndex(of: $0) } == Array(codes.indices))
   }
 
   // MARK: Requests
@@ -122,49 +108,50 @@ import TestSupport
     let origin = try Origin { _ in
       [.response("200 OK", headers: [("X-Served-By", "a7"), ("Set-Cookie", "secret=1")], body: [])]
     }
-    for (isRequest, isResponse) in [(true, true), (true, false), (false, true)] {
-      let tap = try Tap.start(
-        .test {
-          $0.servesLog = true
-          if isRequest { $0.logging.redaction.allowedRequestHeaders = ["accept"] }
-          if isResponse { $0.logging.redaction.allowedResponseHeaders = ["x-served-by"] }
-        })
-      let session = URLSession(configuration: .ephemeral)
-      #expect(tap.install(on: session, client: "payments"))
-      var request = URLRequest(url: origin.url("/"))
-      request.setValue("text/plain", forHTTPHeaderField: "Accept")
-      request.setValue("Bearer secret", forHTTPHeaderField: "Authorization")
-      _ = try await session.data(for: request)
-      tap.uninstall(from: session)
-      _ = try await session.data(for: request)
-      await tap.shutdown()
-      let lines = tap.logText
-      #expect(lines.split(separator: "\n").count == 1 && !lines.contains("secret"))
-      #expect(lines.contains(#""http.request.header.accept":["text/plain"]"#) == isRequest)
-      #expect(lines.contains(#""http.response.header.x-served-by":["a7"]"#) == isResponse)
+    let tap = try Tap.start(
+      .test {
+        $0.servesLog = true
+        $0.logging.redaction.allowedRequestHeaders = ["accept"]
+        $0.logging.redaction.allowedResponseHeaders = ["x-served-by"]
+      })
+    let session = URLSession(configuration: .ephemeral)
+    #expect(tap.install(on: session, client: "payments"))
+    let request = with(URLRequest(url: origin.url("/"))) {
+      $0.setValue("text/plain", forHTTPHeaderField: "Accept")
+      $0.setValue("Bearer secret", forHTTPHeaderField: "Authorization")
     }
-    #expect(!Tap.Configuration.test().makeSessions(log: nil).collectsHeaders)
+    _ = try await session.data(for: request)
+    await tap.shutdown()
+    #expect(tap.logText.contains(#""http.request.header.accept":["text/plain"]"#))
+    #expect(tap.logText.contains(#""http.response.header.x-served-by":["a7"]"#))
+    #expect(!tap.logText.contains("secret"))
+    // Where none is allowed none is collected.
+    func collects(_ change: (inout Tap.Configuration) -> Void) -> Bool {
+      Tap.Configuration.test(change).makeSessions(log: tap.requestLog).collectsHeaders
+    }
+    let isCollected = [
+      collects { _ in }, collects { $0.logging.redaction.allowedRequestHeaders = ["a"] },
+      collects { $0.logging.redaction.allowedResponseHeaders = ["a"] },
+    ]
+    #expect(isCollected == [false, true, true])
   }
 
   @Test func `headers of any client and server are in the log if they are allowed`() async throws {
     let tap = try Tap.testing {
-      $0.logging.redaction.allowedRequestHeaders = ["Accept", "X-Missing"]
+      $0.logging.redaction.allowedRequestHeaders = ["Accept"]
       $0.logging.redaction.allowedResponseHeaders = ["X-Served-By"]
-      $0.logging.redaction.custom = { $1 == "a7" ? "a*" : $1 }
     }
-    let sent = ["accept": "text/plain", "authorization": "secret"]
-    let answered = ["x-served-by": "a7", "set-cookie": "secret"]
-    await tap.outbound.withRequest(client: "c", method: "GET", url: "http://h/", headers: { sent[$0] }) {
-      $0.end(statusCode: 200, responseHeaders: { answered[$0] })
+    let headers = ["accept": "text/plain", "x-served-by": "a7", "authorization": "secret"]
+    await tap.outbound.withRequest(client: "c", method: "GET", url: "http://h/", headers: { headers[$0] }) {
+      $0.end(statusCode: 200, responseHeaders: { headers[$0] })
     }
-    await tap.inbound.withRequest(method: "GET", path: "/", headers: { sent[$0] }) {
-      $0.fail(statusCode: 200, responseHeaders: { answered[$0] })
+    await tap.inbound.withRequest(method: "GET", path: "/", headers: { headers[$0] }) {
+      $0.fail(statusCode: 200, responseHeaders: { headers[$0] })
     }
     await tap.shutdown()
-    let lines = tap.logText
-    #expect(lines.ranges(of: #""http.request.header.accept":["text/plain"]"#).count == 2)
-    #expect(lines.ranges(of: #""http.response.header.x-served-by":["a*"]"#).count == 2)
-    #expect(!lines.contains("secret") && !lines.contains("missing"))
+    #expect(tap.logText.ranges(of: #""http.request.header.accept":["text/plain"]"#).count == 2)
+    #expect(tap.logText.ranges(of: #""http.response.header.x-served-by":["a7"]"#).count == 2)
+    #expect(!tap.logText.contains("secret"))
   }
 
   @Test func `each direction has its own configuration`() throws {
@@ -184,17 +171,11 @@ import TestSupport
 
   @Test func `what the tap could not read is counted from the start`() throws {
     let tap = try Tap(.test())
-    let (lines, name) = (tap.registry.lines, "session_tap_contradictions_total")
-    for witness in ["libcurl", "kernel"] {
-      #expect(tap.registry.value(ofSeries: "\(name){witness=\"\(witness)\"}") != nil)
-    }
     let unknown = "session_tap_unknown_connections_total"
-    let expected: Set = [
-      "# HELP \(name) Transfers of which another source contradicted libcurl or the kernel.",
-      "# HELP \(unknown) Requests whose connection the kernel could not be asked of.",
-      "# TYPE \(name) counter", "# TYPE \(unknown) counter", "\(unknown) 0",
-    ]
-    #expect(expected.subtracting(lines) == [])
+    for witness in ["libcurl", "kernel"] {
+      #expect(tap.registry.value(ofSeries: "session_tap_contradictions_total{witness=\"\(witness)\"}") != nil)
+    }
+    #expect(tap.registry.value(ofSeries: unknown) == 0)
     // The sessions count in it.
     try #require(tap.sessions.configuration.unknownConnections).increment()
     #expect(tap.registry.value(ofSeries: unknown) == 1)

@@ -3,199 +3,150 @@ import TestSupport
 
 /// The table: the app's own metrics.
 extension ExtremeTrial {
-  private struct OneFamily: Collector {
-    let family: MetricFamily
-    func collect() -> [MetricFamily] { [family] }
+  /// A text as a name and as a part of it; then as all the rest.
+  private static func register(
+    _ function: String, _ name: String,
+    _ register: @escaping @Sendable (Registry, _ name: String, _ rest: String) throws -> Void
+  ) -> [Self] {
+    use("Registry.\(function)") { run, text in
+      for name in [text, "\(text)_total", "a_\(text)_total"] { try? register(run.registry, name, "") }
+      try register(run.registry, name, text)
+    }
   }
 
   /// Names, help texts, units and labels of metrics, and what is asked of a registry.
-  static var families: [Self] {
-    /// A text as a name and as a part of it; then as all the rest.
-    func register(
-      _ function: String, _ name: String,
-      _ register: @escaping @Sendable (Registry, _ name: String, _ rest: String) throws -> Void
-    ) -> [Self] {
-      use("Registry.\(function)") { run, text in
-        for name in [text, "\(text)_total", "a_\(text)_total"] { try? register(run.registry, name, "") }
-        try register(run.registry, name, text)
-      }
-    }
+  @Table static var families: [Self] {
     let keyed = ExtremeLabels.self
     let reserved: NamedValues<[String: String]> = ["le", "__x", "quantile", "otel_metric_overflow"].map {
       ("a key: \($0)", [$0: "value"])
     }
     let manyFormats = [("many formats", String(repeating: "a;q=0,", count: manyElements))]
-    return table {
-      use("Labels.init(_:)", at: [String: String].extremes + reserved) { run, dictionary in
-        let labels = Labels(dictionary)
-        try? run.registry.counter("jobs_total", help: "Jobs.", labels: labels).increment()
-        // A histogram has a line for each bucket.
-        if dictionary.count == manyElements { return }
-        try? run.registry.histogram("job_seconds", help: "Jobs.", labels: labels).record(1)
-        try run.registry.gauge("jobs", help: "Jobs.", labels: labels).set(1)
+    use("Labels.init(_:)", at: [String: String].extremes + reserved) { run, dictionary in
+      let labels = Labels(dictionary)
+      try? run.registry.counter("jobs_total", help: "Jobs.", labels: labels).increment()
+      // A histogram has a line for each bucket.
+      if dictionary.count == manyElements { return }
+      try? run.registry.histogram("job_seconds", help: "Jobs.", labels: labels).record(1)
+      try run.registry.gauge("jobs", help: "Jobs.", labels: labels).set(1)
+    }
+    register("counter(_:help:unit:labels:", "a_total") {
+      try $0.counter($1, help: $2, labels: ["k": $2]).increment()
+    }
+    register("counter(_:help:unit:labels:", "jobs_total") {
+      try $0.counter($1, help: "", unit: $2 == "" ? nil : $2).increment()
+    }
+    register("counter(legacyName", "a") {
+      try $0.counter(legacyName: $1, help: $2, labels: ["k": $2]).increment()
+    }
+    register("counter(_:help:unit:labels:value:)", "jobs_total") {
+      try $0.counter($1, help: $2, labels: ["kind": $2]) { .nan }
+    }
+    register("counter(_:help:unit:by:", "jobs_total") {
+      try $0.counter($1, help: $2, by: keyed)[ExtremeLabels(value: $2)].increment()
+    }
+    register("gauge(_:help:unit:labels:", "jobs") {
+      try $0.gauge($1, help: "", unit: $2 == "" ? nil : $2, labels: ["kind": $2]).set(1)
+    }
+    register("gauge(_:help:unit:labels:value:)", "jobs") {
+      try $0.gauge($1, help: $2, labels: ["kind": $2]) { .infinity }
+    }
+    register("gauge(_:help:unit:by:", "jobs") {
+      try $0.gauge($1, help: $2, by: keyed)[ExtremeLabels(value: $2)].set(1)
+    }
+    register("histogram(_:help:unit:buckets:labels:", "job_seconds") {
+      try $0.histogram($1, help: $2, labels: ["kind": $2]).record(1)
+    }
+    register("histogram(_:help:unit:buckets:by:", "job_seconds") {
+      try $0.histogram($1, help: $2, by: keyed)[ExtremeLabels(value: $2)].record(1)
+    }
+    use("Label.init") { run, name in
+      try ExtremeLabels.$name.withValue(name) {
+        try run.registry.counter("a_total", help: "", by: keyed)[ExtremeLabels(value: name)].increment()
       }
-      register("counter(_:help:unit:labels:", "a_total") {
-        try $0.counter($1, help: $2, labels: ["k": $2]).increment()
-      }
-      register("counter(_:help:unit:labels:", "jobs_total") {
-        try $0.counter($1, help: "", unit: $2 == "" ? nil : $2).increment()
-      }
-      register("counter(legacyName", "a") {
-        try $0.counter(legacyName: $1, help: $2, labels: ["k": $2]).increment()
-      }
-      register("counter(_:help:unit:labels:value:)", "jobs_total") {
-        try $0.counter($1, help: $2, labels: ["kind": $2]) { .nan }
-      }
-      register("counter(_:help:unit:by:", "jobs_total") {
-        try $0.counter($1, help: $2, by: keyed)[ExtremeLabels(value: $2)].increment()
-      }
-      register("gauge(_:help:unit:labels:", "jobs") {
-        try $0.gauge($1, help: "", unit: $2 == "" ? nil : $2, labels: ["kind": $2]).set(1)
-      }
-      register("gauge(_:help:unit:labels:value:)", "jobs") {
-        try $0.gauge($1, help: $2, labels: ["kind": $2]) { .infinity }
-      }
-      register("gauge(_:help:unit:by:", "jobs") {
-        try $0.gauge($1, help: $2, by: keyed)[ExtremeLabels(value: $2)].set(1)
-      }
-      register("histogram(_:help:unit:buckets:labels:", "job_seconds") {
-        try $0.histogram($1, help: $2, labels: ["kind": $2]).record(1)
-      }
-      register("histogram(_:help:unit:buckets:by:", "job_seconds") {
-        try $0.histogram($1, help: $2, by: keyed)[ExtremeLabels(value: $2)].record(1)
-      }
-      use("Label.init") { run, name in
-        try ExtremeLabels.$name.withValue(name) {
-          try run.registry.counter("a_total", help: "", by: keyed)[ExtremeLabels(value: name)].increment()
-        }
-      }
-      use("Registry.exposition(accept:)", at: String.extremes + manyFormats) {
-        let format = $0.tap.registry.exposition(accept: $1).format
-        try $0.expect(format == .text, "the format is \(format)")
-      }
-      use("Registry.exposition(in:") { _ = $0.tap.registry.exposition(in: .openMetrics, names: $1) }
-      use("Registry.value") { (run, text: String) in
-        try run.registry.counter("values_total", help: "", labels: ["kind": text]).increment()
-        let value = run.registry.value(of: "values_total", labels: ["kind": text])
-        try run.expect(value.map { $0 >= 1 } ?? false, "the series has no value")
-        _ = run.registry.value(of: text, labels: [text: text])
-      }
-      use("Registry.removeSeries") { (run, text: String) in
-        try run.registry.counter("jobs_total", help: "Jobs.", labels: ["kind": text]).increment()
-        run.registry.removeSeries(of: text, labels: Labels([text: text]))
-        let isRemoved = run.registry.removeSeries(of: "jobs_total", labels: ["kind": text])
-        try run.expect(isRemoved, "the series is not removed")
-      }
+    }
+    use("Registry.exposition(accept:)", at: String.extremes + manyFormats) {
+      _ = $0.tap.registry.exposition(accept: $1)
+    }
+    use("Registry.exposition(in:") { _ = $0.tap.registry.exposition(in: .openMetrics, names: $1) }
+    use("Registry.value") { (run, text: String) in
+      try run.registry.counter("values_total", help: "", labels: ["kind": text]).increment()
+      _ = run.registry.value(of: "values_total", labels: ["kind": text])
+      _ = run.registry.value(of: text, labels: [text: text])
+    }
+    use("Registry.removeSeries") { (run, text: String) in
+      try run.registry.counter("jobs_total", help: "Jobs.", labels: ["kind": text]).increment()
+      run.registry.removeSeries(of: text, labels: Labels([text: text]))
+      run.registry.removeSeries(of: "jobs_total", labels: ["kind": text])
     }
   }
 
   /// What instruments record.
-  static var instruments: [Self] {
+  @Table static var instruments: [Self] {
     let (gauge, histogram) = ("Registry.Gauge", "Registry.Histogram")
-    @Sendable func jobs(_ run: RunningExtreme) throws -> Registry.Gauge {
-      try run.registry.gauge("jobs", help: "Jobs.")
+    use("Registry.Counter.increment") {
+      try $0.registry.counter("a_total", help: "").increment(by: $1 as Double)
     }
-    return table {
-      use("Registry.Counter.increment") { try add($0, $1, Double.extremes) { $0.increment(by: $1) } }
-      use("Registry.Counter.increment") { try add($0, $1, Int.extremes) { $0.increment(by: $1) } }
-      use("\(gauge).set") { try jobs($0).set($1 as Double) }
-      use("\(gauge).set") { try jobs($0).set($1 as Int) }
-      use("\(gauge).increment") { run, value in
-        for first in Double.extremes {
-          try jobs(run).set(first.value)
-          try jobs(run).increment(by: value)
-        }
-      }
-      use("\(gauge).decrement") { try jobs($0).decrement(by: $1) }
-      use("\(histogram).record(_:)") { run, value in try record(run, value) { $0.record($1) } }
-      use("\(histogram).record(_:)") { run, duration in
-        let histogram = try run.registry.histogram("job_seconds", help: "Jobs.")
-        histogram.record(duration as Duration)
-        let snapshot = histogram.snapshot
-        try run.expect(snapshot.count == 1 && snapshot.sum.isFinite, "\(snapshot.count) are recorded")
-      }
-      use("\(histogram).record(_:trace:at:)") { run, value in
-        try record(run, value) { $0.record($1, trace: .random(isSampled: true)) }
-      }
-      use("Timestamp.nanosecondsSinceEpoch") { run, nanoseconds in
-        try run.registry.histogram("job_seconds", help: "Jobs.")
-          .record(1, trace: .random(isSampled: true), at: Timestamp(nanosecondsSinceEpoch: nanoseconds))
-      }
-      use("\(histogram).quantile") { run, share in
-        // A quantile is finite or none, whatever was recorded.
-        let values = Double.extremes
-        for (number, first) in values.enumerated() {
-          for second in values.dropFirst(number) {
-            let histogram = try Registry().histogram("h", help: "", buckets: [1])
-            for value in [first.value, second.value] { histogram.record(value) }
-            let found = histogram.quantile(share)
-            try run.expect(found?.isFinite ?? true, "of \(first.name) and \(second.name) it is \(found ?? 0)")
-          }
-        }
+    use("Registry.Counter.increment") {
+      try $0.registry.counter("a_total", help: "").increment(by: $1 as Int)
+    }
+    use("\(gauge).set") { try $0.registry.gauge("jobs", help: "").set($1 as Double) }
+    use("\(gauge).set") { try $0.registry.gauge("jobs", help: "").set($1 as Int) }
+    use("\(gauge).increment") { try $0.registry.gauge("jobs", help: "").increment(by: $1) }
+    use("\(gauge).decrement") { try $0.registry.gauge("jobs", help: "").decrement(by: $1) }
+    use("\(histogram).record(_:)") { try $0.registry.histogram("h", help: "").record($1 as Double) }
+    use("\(histogram).record(_:)") { try $0.registry.histogram("h", help: "").record($1 as Duration) }
+    use("\(histogram).record(_:trace:at:)") {
+      try $0.registry.histogram("h", help: "").record($1, trace: .random(isSampled: true))
+    }
+    use("Timestamp.nanosecondsSinceEpoch") { run, nanoseconds in
+      try run.registry.histogram("h", help: "")
+        .record(1, trace: .random(isSampled: true), at: Timestamp(nanosecondsSinceEpoch: nanoseconds))
+    }
+    // A quantile is finite or none, whatever was recorded.
+    use("\(histogram).quantile") { run, share in
+      for value in Double.extremes {
+        let histogram = try Registry().histogram("h", help: "", buckets: [1])
+        for value in [value.value, 1] { histogram.record(value) }
+        let found = histogram.quantile(share)
+        try run.expect(found?.isFinite ?? true, "of \(value.name) and 1 it is \(found ?? 0)")
       }
     }
   }
 
-  /// A counter never falls, whatever is added behind whatever.
-  private static func add<Value>(
-    _ run: RunningExtreme, _ value: Value, _ others: NamedValues<Value>,
-    _ add: (Registry.Counter, Value) -> Void
-  ) throws {
-    let counter = try run.registry.counter("jobs_total", help: "Jobs.")
-    var last = 0.0
-    for amount in others.flatMap({ [$0.value, value, value] }) {
-      add(counter, amount)
-      try run.expect(
-        counter.value >= last && counter.value.isFinite, "the counter goes from \(last) to \(counter.value)")
-      last = counter.value
-    }
-  }
-
-  /// A sum is finite, whatever is recorded beside whatever.
-  private static func record(
-    _ run: RunningExtreme, _ value: Double, _ record: (Registry.Histogram, Double) -> Void
-  ) throws {
-    for (number, other) in Double.extremes.enumerated() {
-      let histogram = try run.registry.histogram("h", help: "", buckets: [1], labels: ["n": "\(number)"])
-      for value in [value, other.value, other.value, value] { record(histogram, value) }
-      let sum = histogram.snapshot.sum
-      try run.expect(sum.isFinite, "with \(other.name) the sum is \(sum)")
-    }
+  private struct OneFamily: Collector {
+    let family: MetricFamily
+    func collect() -> [MetricFamily] { [family] }
   }
 
   /// Families that a collector of the app's makes at each scrape, and values that are read then.
-  static var collected: [Self] {
-    func collect<Value: Sendable>(
-      _ property: String, at values: NamedValues<Value>,
-      _ change: @escaping @Sendable (inout MetricFamily, Value) -> Void
-    ) -> [Self] {
-      use("MetricFamily.\(property)", at: values) { run, value in
-        for kind in [MetricFamily.Kind.counter, .gauge, .info] {
-          let suffix = [.counter: "_total", .info: "_info"][kind] ?? ""
-          var family = MetricFamily(
-            name: "collected_\(kind)\(suffix)", help: "Jobs.", kind: kind, samples: [.init(value: 1)])
-          change(&family, value)
-          try run.registry.register(OneFamily(family: family))
-        }
-      }
-    }
+  @Table static var collected: [Self] {
     let samples: NamedValues<[MetricFamily.Sample]> = [
       ("no element", []), ("many", (0..<2_000).map { .init(labels: ["job": "\($0)"], value: 1) }),
       ("many equal", Array(repeating: .init(value: 1), count: 2_000)),
     ]
-    return table {
-      collect("name", at: String.extremes) { $0.name = $1 }
-      collect("help", at: String.extremes) { $0.help = $1 }
-      collect("unit", at: String?.extremes) { $0.unit = $1 }
-      collect("Sample.value", at: Double.extremes) { $0.samples[0].value = $1 }
-      collect("samples", at: [String: String].extremes) { $0.samples[0].labels = Labels($1) }
-      use("MetricFamily.samples", at: samples) {
-        try $0.registry.register(
-          OneFamily(family: MetricFamily(name: "collected", help: "", kind: .gauge, samples: $1)))
-      }
-      use("Registry.gauge(_:help:unit:labels:value:)", at: Double.extremes) { run, value in
-        try run.registry.counter("jobs_total", help: "") { value }
-        try run.registry.gauge("jobs", help: "") { value }
+    collect("name", at: String.extremes) { $0.name = $1 }
+    collect("help", at: String.extremes) { $0.help = $1 }
+    collect("unit", at: String?.extremes) { $0.unit = $1 }
+    collect("Sample.value", at: Double.extremes) { $0.samples[0].value = $1 }
+    collect("samples", at: [String: String].extremes) { $0.samples[0].labels = Labels($1) }
+    collect("samples", at: samples) { $0.samples = $1 }
+    use("Registry.gauge(_:help:unit:labels:value:)", at: Double.extremes) { run, value in
+      try run.registry.counter("jobs_total", help: "") { value }
+      try run.registry.gauge("jobs", help: "") { value }
+    }
+  }
+
+  private static func collect<Value: Sendable>(
+    _ property: String, at values: NamedValues<Value>,
+    _ change: @escaping @Sendable (inout MetricFamily, Value) -> Void
+  ) -> [Self] {
+    use("MetricFamily.\(property)", at: values) { run, value in
+      for kind in [MetricFamily.Kind.counter, .gauge, .info] {
+        let suffix = [.counter: "_total", .info: "_info"][kind] ?? ""
+        var family = MetricFamily(
+          name: "collected_\(kind)\(suffix)", help: "Jobs.", kind: kind, samples: [.init(value: 1)])
+        change(&family, value)
+        try run.registry.register(OneFamily(family: family))
       }
     }
   }

@@ -3,22 +3,17 @@ import TestSupport
 
 /// What a trial makes its tap of.
 struct ExtremeSetup: Sendable {
-  /// Whether the tap may refuse to start.
-  enum Refusal { case possible, never, always }
+  static let logFile = "requests.jsonl"
 
   var configuration = Tap.Configuration(environment: [:])
-  var refusal = Refusal.possible
+  /// Whether the tap may refuse to start.
+  var mayRefuse = true
   /// How many requests the metrics must show at the end, or `nil` where that is what the trial changes.
   var requests: Int? = 1
-  /// The log's file, in the current directory. Empty for none.
-  var logFile = "requests.jsonl"
-  /// Whether every line that was written must be in the file at the end: not where the log itself removes
-  /// files.
-  var keepsLines = true
 
   init() {
     configuration.endpoint = Endpoint.Configuration(address: .loopback(port: 0))
-    configuration.log = .file(logFile)
+    configuration.log = .file(Self.logFile)
     (configuration.servesLog, configuration.isQuiet) = (true, true)
     configuration.shutdownTimeout = .seconds(60)
     configuration.logging.recentLineLimit = 10
@@ -36,22 +31,21 @@ struct ExtremeTrial: Sendable {
   }
 
   /// The setting as it stands in Tests/PublicAPI, or how it begins there: `RequestLog.Configuration.fields`,
-  /// `HistogramBuckets.linear`.
+  /// `HistogramBuckets.exponential`.
   let setting: String
   let prepare: @Sendable (inout ExtremeSetup) throws -> Void
   let steps: [Step]
 
   static let all = [
-    tap, sessions, templates, metrics, inbound, outbound, families, instruments, collected, log, logQueries,
-    observations, endpoint, pushes,
+    tap, sessions, metrics, inbound, outbound, families, instruments, collected, log, observations, endpoint,
+    pushes,
   ].flatMap { $0 }
 
   /// Rows one after another, each of them a list of trials.
   @resultBuilder enum Table {
     static func buildBlock(_ rows: [ExtremeTrial]...) -> [ExtremeTrial] { rows.flatMap { $0 } }
+    static func buildArray(_ rows: [[ExtremeTrial]]) -> [ExtremeTrial] { rows.flatMap { $0 } }
   }
-
-  static func table(@Table _ rows: () -> [Self]) -> [Self] { rows() }
 
   /// At home three of the values: both ends, and one between them.
   private static func chosen<Value>(_ values: NamedValues<Value>) -> NamedValues<Value> {
@@ -62,12 +56,11 @@ struct ExtremeTrial: Sendable {
   /// One setting, at each of these values, of the tap.
   static func start<Value: Sendable>(
     _ setting: String, at values: NamedValues<Value>,
-    _ change: @escaping @Sendable (inout ExtremeSetup, Value) throws -> Void,
-    then run: @escaping @Sendable (RunningExtreme) async throws -> Void = { _ in }
+    _ change: @escaping @Sendable (inout ExtremeSetup, Value) throws -> Void
   ) -> [Self] {
     chosen(values).map { name, value in
       ExtremeTrial(
-        setting: setting, prepare: { try change(&$0, value) }, steps: [Step(value: name, run: run)])
+        setting: setting, prepare: { try change(&$0, value) }, steps: [Step(value: name) { _ in }])
     }
   }
 
@@ -108,5 +101,18 @@ struct ExtremeTrial: Sendable {
     }
     repeat add(each properties)
     return trials
+  }
+
+  /// Properties of a part of the tap's configuration. It takes the nearest value that works.
+  static func change<Owner, each Value: Extremal>(
+    _ owner: any WritableKeyPath<Tap.Configuration, Owner> & Sendable,
+    _ settings: repeat (any WritableKeyPath<Owner, each Value> & Sendable)
+  ) -> [Self] {
+    properties(of: Owner.self, repeat each settings) { setting, changes in
+      start(setting, at: changes) { setup, change in
+        setup.mayRefuse = false
+        change(&setup.configuration[keyPath: owner])
+      }
+    }
   }
 }

@@ -32,7 +32,6 @@ struct ExtremeWalk {
     do {
       try trial.prepare(&setup)
       let tap = try Tap.start(setup.configuration)
-      if setup.refusal == .always { report("is not refused", value) }
       for step in trial.steps {
         value = step.value
         begin(value)
@@ -42,7 +41,7 @@ struct ExtremeWalk {
       }
       await judge(value) { try await use(tap, setup) }
     } catch {
-      if setup.refusal == .never { report("is refused: \("\(error)".prefix(200))", value) }
+      if !setup.mayRefuse { report("is refused: \("\(error)".prefix(200))", value) }
       await judge(value) { throw error }
     }
   }
@@ -96,59 +95,46 @@ struct ExtremeWalk {
     for limit in [Int.max, .min] { _ = tap.requestLog?.recentLines(LogQuery(limit: limit)) }
     // It stays open, so that the shutdown has something to end.
     let idle = try tap.address.map { try RawClient(port: $0.port) }
-    var text: String?
+    var text = tap.registry.text
     if tap.address != nil {
       let answer = try await tap.get("/metrics")
       try run.expect(answer.hasPrefix("HTTP/1.1 200 "), "a scrape is answered with \(answer.prefix(30))")
       text = String(try RawClient.body(of: answer))
     }
-    var faults = recordFaults(text ?? tap.registry.text, setup.requests)
     await tap.shutdown()
     withExtendedLifetime(idle) {}
-    if let log = tap.requestLog { faults += try logFaults(log.statistics, setup) }
+    let faults = recordFaults(text, setup.requests) + logFaults(tap.requestLog, setup)
     try run.expect(faults.isEmpty, faults.joined(separator: "; "))
   }
 
   private func recordFaults(_ text: String, _ requests: Int?) -> [String] {
     let metrics = ExpositionText(text)
-    let (started, ended) = (
-      metrics["session_tap_started_requests_total"], metrics["session_tap_ended_requests_total"]
-    )
-    let active = metrics["http_client_active_requests"]
-    let inbound = metrics["session_tap_inbound_ended_requests_total"]
-    let recorded = ["client", "server"].map { metrics["http_\($0)_request_duration_seconds_count"] }
-    let isBalanced = started == ended && active == 0 && inbound >= 2
-    let isWhole = requests.map { ended == Double($0) && recorded == [ended, inbound] } ?? true
-    return metrics.faults
-      + (isBalanced && isWhole
-        ? []
-        : ["started \(started), ended \(ended), active \(active), inbound \(inbound), recorded \(recorded)"])
+    let names = [
+      "session_tap_started_requests_total", "session_tap_ended_requests_total", "http_client_active_requests",
+      "http_client_request_duration_seconds_count", "session_tap_inbound_ended_requests_total",
+      "http_server_request_duration_seconds_count",
+    ]
+    let counts = names.map { metrics[$0] }
+    let isBalanced = counts[0] == counts[1] && counts[2] == 0 && counts[4] >= 2
+    let isWhole = counts[1] == counts[3] && counts[4] == counts[5]
+    let isExpected = requests.map { isWhole && counts[1] == Double($0) } ?? true
+    return metrics.faults + (isBalanced && isExpected ? [] : ["\(zip(names, counts).map { "\($0) \($1)" })"])
   }
 
-  private func logFaults(_ statistics: LogStatistics, _ setup: ExtremeSetup) throws -> [String] {
+  private func logFaults(_ log: RequestLog?, _ setup: ExtremeSetup) -> [String] {
+    guard let statistics = log?.statistics else { return [] }
     var faults: [String] = []
     let accounted = statistics.lines + statistics.droppedLines + statistics.filteredLines
     if accounted < UInt64(setup.requests ?? 0) + 4 { faults.append("\(accounted) lines are accounted for") }
     if statistics.pending > 0 { faults.append("\(statistics.pending) lines are pending") }
-    if setup.refusal == .never, statistics.lines == 0 || statistics.writeErrors > 0 {
+    if !setup.mayRefuse, statistics.lines == 0 || statistics.writeErrors > 0 {
       faults.append("\(statistics.lines) lines are written, with \(statistics.writeErrors) errors")
     }
-    guard setup.configuration.log != nil, !setup.logFile.isEmpty else { return faults }
-    var lines: UInt64 = 0
-    for name in try FileManager.default.contentsOfDirectory(atPath: ".") where name.hasPrefix(setup.logFile) {
-      // The log may have been told to make a file that cannot be read.
-      chmod(name, 0o600)
-      for line in FileManager.default.contents(atPath: name)?.split(separator: UInt8(ascii: "\n")) ?? [] {
-        lines += 1
-        if !((try? JSONSerialization.jsonObject(with: line)) is JSONMembers) {
-          faults.append("no JSON: \(String(decoding: line.prefix(200), as: UTF8.self))")
-        }
-      }
+    let written = FileManager.default.contents(atPath: ExtremeSetup.logFile) ?? Data()
+    let wrong = written.split(separator: UInt8(ascii: "\n")).filter {
+      !((try? JSONSerialization.jsonObject(with: $0)) is JSONMembers)
     }
-    if setup.keepsLines ? lines != statistics.lines : lines > statistics.lines {
-      faults.append("\(lines) lines are there of \(statistics.lines)")
-    }
-    return faults
+    return faults + wrong.prefix(9).map { "no JSON: \(String(decoding: $0.prefix(200), as: UTF8.self))" }
   }
 }
 
@@ -178,33 +164,36 @@ struct RunningExtreme: Sendable {
     URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: client))
   }
 
-  /// Runs an endpoint of its own, which answers these requests, if its start is not refused with one of these
-  /// errors, and then has one connection to close.
+  /// Runs an endpoint of its own, if it starts: it answers each request, and closes an idle connection.
   func serve(
-    by configuration: Endpoint.Configuration, _ requests: [String] = [Self.get("/healthz")],
-    within time: Duration = .seconds(60), or codes: [EndpointError.Code] = []
+    _ address: EndpointAddress = .loopback(port: 0), within time: Duration = .seconds(60),
+    _ change: (inout Endpoint.Configuration) -> Void = { _ in }
   ) async throws {
+    let configuration = with(Endpoint.Configuration(address: address), change)
     let endpoint = Endpoint(configuration: configuration, routes: [.liveness()])
-    let address: EndpointAddress
-    do throws(EndpointError) {
-      address = try endpoint.start()
-    } catch {
-      return try expect(codes.contains(error.code), "\(error)")
-    }
+    let port = try endpoint.start().port
+    let requests = [
+      "GET /healthz HTTP/1.1\r\n", "POST / HTTP/1.1\r\nContent-Length: \(Int.max)\r\n",
+      "POST / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n",
+      "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n",
+    ]
     for request in requests {
-      let answer = await (try RawClient(port: address.port)).exchange(request)
+      let body = request.contains("chunked") ? "7fffffffffffffff\r\nx" : request.contains("POST") ? "x" : ""
+      let answer = await (try RawClient(port: port)).exchange("\(request)Host: localhost\r\n\r\n\(body)")
       try expect(answer.hasPrefix("HTTP/1.1 "), "\(request.prefix(50)) is answered with \(answer.prefix(50))")
     }
-    let idle = try RawClient(port: address.port)
+    let idle = try RawClient(port: port)
     await endpoint.shutdown(within: time)
     let rest = await idle.receiveAll().text
     try expect(rest.isEmpty, "a connection without a request got \(rest)")
   }
 
-  static func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n" }
-
   /// Records an observation, and writes it to the log in both directions.
-  func record(_ observation: RequestObservation) throws {
+  func record(_ change: (inout RequestObservation) -> Void) throws {
+    let request = RequestDescription(client: "other", method: "GET", url: "http://h/")
+    let observation = with(
+      RequestObservation(
+        request: request, start: .now, duration: .seconds(1), end: .response(statusCode: 200)), change)
     let metrics = try RequestDriver(registry: registry)
     metrics.record(observation.request) { $0 = observation }
     for direction in RequestDirection.allCases {
@@ -220,9 +209,6 @@ struct RunningExtreme: Sendable {
   static func makeOrigin() throws -> Origin {
     try Origin(keepsRequests: false) { request in
       if request.method == "PUT" { return [.response(), .close] }
-      if request.path == "/challenge" {
-        return [.response("401 Unauthorized", headers: [("WWW-Authenticate", "Basic realm=\"cellar\"")])]
-      }
       return [.response("200 OK", headers: [("X-Served-By", "a7")], body: body)]
     }
   }

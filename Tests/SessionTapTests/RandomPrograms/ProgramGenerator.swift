@@ -22,7 +22,7 @@ struct ProgramGenerator {
       append(.tap(name("t"), hasEndpoint: chance(3, in: 5), hasLog: chance(3, in: 4)))
     }
     let length = steps.count + Int.random(in: 6...26, using: &random)
-    // A step that makes no sense now is not taken; most do.
+    // What a step needs may not be there yet.
     for _ in 0..<20 * length where steps.count < length { if let step = step() { append(step) } }
     // What the steps have made of each session shows.
     for session in model.sessions.keys.sorted() {
@@ -35,7 +35,6 @@ struct ProgramGenerator {
   }
 
   private mutating func append(_ step: RandomProgram.Step) {
-    guard model.allows(step) else { return }
     model.take(step)
     steps.append(step)
   }
@@ -48,7 +47,7 @@ struct ProgramGenerator {
     case 13..<15: changeSession { tap, session, _ in .uninstall(tap, from: session) }
     case 15..<22: request(isHeld: false).map { .request($0) }
     case 22..<24: request(isHeld: true).map { .begin($0) }
-    case 24..<26: any(of: model.open.keys).map { chance(1, in: 2) ? .finish($0) : .cancel($0) }
+    case 24..<26: endOfOpen()
     case 26..<28: tap().map { .start($0) }
     case 28: tap().map { .shutdown($0) }
     case 29: tap().map { .scrape($0) }
@@ -56,25 +55,33 @@ struct ProgramGenerator {
     }
   }
 
-  private mutating func block() -> RandomProgram.Step? {
-    var steps: [RandomProgram.Step] = []
-    for _ in 0..<Int.random(in: 2...6, using: &random) { steps += partsOfBlock() }
-    return .together(steps)
+  private mutating func endOfOpen() -> RandomProgram.Step? {
+    guard let name = any(of: model.open.keys) else { return nil }
+    return model.open[name]?.canCancel == true && chance(1, in: 2) ? .cancel(name) : .finish(name)
   }
 
-  /// What may happen beside other steps.
-  private mutating func partsOfBlock() -> [RandomProgram.Step] {
-    let part: RandomProgram.Step? =
+  /// Steps at the same time: none changes a session whose tasks another one resumes, and none needs what
+  /// another one makes.
+  private mutating func block() -> RandomProgram.Step? {
+    var steps: [RandomProgram.Step] = []
+    var stopped: Set<ProgramName> = []
+    for _ in 0..<Int.random(in: 2...6, using: &random) {
       switch Int.random(in: 0..<14, using: &random) {
-      case 0..<8: request(isHeld: false).map { .request($0) }
-      case 8..<10: request(isHeld: true).map { .begin($0) }
-      case 10: patch()
-      case 11: tap().map { .scrape($0) }
-      default: tap().map { .shutdown($0) }
+      case 0..<8: if let request = request(isHeld: false) { steps.append(.request(request)) }
+      case 8..<10:
+        if steps.count(where: \.isBegin) < 2, let request = request(isHeld: true) {
+          steps.append(.begin(request))
+        }
+      case 10: if let patch = patch() { steps.append(patch) }
+      case 11: if let tap = tap() { steps.append(.scrape(tap)) }
+      default:
+        guard let tap = tap(), stopped.insert(tap).inserted else { continue }
+        // What comes of two starts is told by a shutdown alone.
+        if chance(1, in: 3) { steps.append(.start(tap)) }
+        steps.append(.shutdown(tap))
       }
-    guard let part, model.allows(part) else { return [] }
-    if let tap = part.stoppedTap, model.allows(.start(tap)), chance(1, in: 3) { return [.start(tap), part] }
-    return [part]
+    }
+    return steps.count > 1 ? .together(steps) : nil
   }
 
   private mutating func patch() -> RandomProgram.Step? {
@@ -82,9 +89,11 @@ struct ProgramGenerator {
     return .patch(name("k"), by: tap, from: source(), client: client())
   }
 
-  private mutating func session() -> RandomProgram.Step? {
-    let making: RandomProgram.SessionMaking = chance(1, in: 12) ? .shared : .stock(source())
-    return .session(name("s"), making, hasDelegate: chance(1, in: 2))
+  private mutating func session() -> RandomProgram.Step {
+    if chance(1, in: 12), !model.sessions.values.contains(where: \.isShared) {
+      return .session(name("s"), .shared, hasDelegate: false)
+    }
+    return .session(name("s"), .stock(source()), hasDelegate: chance(1, in: 2))
   }
 
   private mutating func changeSession(
@@ -103,20 +112,25 @@ struct ProgramGenerator {
 
   private mutating func request(isHeld: Bool) -> ProgramRequest? {
     guard let session = any(of: model.sessions.keys) else { return nil }
+    // A session has six connections to a server (`httpMaximumConnectionsPerHost`), and what finds none free
+    // waits.
+    if isHeld, model.open.values.count(where: { $0.session == session }) > 2 { return nil }
     let (kind, style) = (pick(ProgramRequest.Kind.allCases), pick(ProgramRequest.Style.allCases))
     let cancel: ProgramRequest.Cancel =
       !isHeld && chance(1, in: 4) ? pick([.beforeResume, .atOnce, .atOnce]) : .never
     let target: ProgramRequest.Target =
       isHeld ? .held(halfway: chance(1, in: 2)) : cancel != .never ? .origin(.hanging) : target()
-    return ProgramRequest(
+    let request = ProgramRequest(
       name: name("r"), session: session, kind: kind, style: style, target: target, cancel: cancel,
       method: kind.sendsBody ? "POST" : chance(1, in: 10) ? "HEAD" : "GET")
+    let hasDelegate = model.sessions[session]?.hasDelegate == true
+    return request.isSafe && (style != .delegate || hasDelegate) ? request : nil
   }
 
   private mutating func target() -> ProgramRequest.Target {
     switch Int.random(in: 0..<12, using: &random) {
     case 0..<4: .schemeless
-    case 4: tap().map { .endpoint(of: $0) } ?? .schemeless
+    case 4: any(of: model.taps.filter(\.value.isServing).keys).map { .endpoint(of: $0) } ?? .schemeless
     case 5..<8: .origin(.sized)
     default: .origin(pick(RandomRequest.Answer.allCases))
     }

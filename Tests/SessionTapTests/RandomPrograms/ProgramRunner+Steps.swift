@@ -80,23 +80,24 @@ extension ProgramRunner {
   }
 
   func begin(_ request: ProgramRequest) async {
-    let (hold, done) = (origin.hold(request.name), Gate())
-    let cancel = start(request) { done.open() }
-    self.hold(request.name, HeldRequest(hold: hold, done: done, cancel: cancel))
-    await wait(for: hold.arrived, "request \(request.name) at its server")
+    let begun = OpenRequest()
+    open.change { $0[request.name] = begun }
+    let cancel = start(request) { begun.done.open() }
+    open.change { $0[request.name]?.cancel = cancel }
+    await wait(for: begun.arrived, "request \(request.name) at its server")
   }
 
   func finish(_ name: ProgramName) async {
-    guard let request = takeHeld(name) else { return }
-    request.hold.release.open()
+    guard let request = open.state[name] else { return }
+    request.release.open()
     await wait(for: request.done, "end of \(name), which its server has answered")
   }
 
   func cancel(_ name: ProgramName) async {
-    guard let request = takeHeld(name) else { return }
+    guard let request = open.state[name] else { return }
     request.cancel()
     await wait(for: request.done, "end of \(name), which is cancelled")
-    request.hold.release.open()
+    request.release.open()
   }
 
   @discardableResult
@@ -104,8 +105,13 @@ extension ProgramRunner {
     _ request: ProgramRequest, whenDone done: @escaping @Sendable () -> Void
   ) -> @Sendable () -> Void {
     guard let session = session(request.session) else { return {} }
-    var port = origin.port(of: request.target)
-    if case .endpoint(let name) = request.target { port = tap(name)?.address?.port }
+    let port: Int? =
+      switch request.target {
+      case .origin(.refused): closed.port
+      case .origin, .held: origin.port
+      case .endpoint(let name): tap(name)?.address?.port
+      case .schemeless: nil
+      }
     let urlRequest = request.urlRequest(port: port)
     let cancel = sender.start(
       urlRequest, request.kind, request.style, in: session, resumes: request.cancel != .beforeResume,

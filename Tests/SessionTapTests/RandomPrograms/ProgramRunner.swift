@@ -4,17 +4,26 @@ import TestSupport
 /// Runs a program, and compares what comes of it with the model. Whatever it waits for has a deadline: what
 /// does not come is a finding.
 final class ProgramRunner: Sendable {
-  struct HeldRequest {
-    let hold: ProgramOrigin.Hold
-    let done: Gate
-    let cancel: @Sendable () -> Void
+  /// A request that the server answers when the program says so.
+  struct OpenRequest: Sendable {
+    let arrived = Gate()
+    let release = Gate()
+    let done = Gate()
+    var cancel: @Sendable () -> Void = {}
+
+    func steps(for request: OriginRequest) -> [OriginStep] {
+      let head = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"
+      if request.method == "HEAD" { return [.signal(arrived), .hold(release), .text(head)] }
+      return request.path.hasSuffix("halfway")
+        ? [.text(head + "first"), .signal(arrived), .hold(release), .text("other")]
+        : [.signal(arrived), .hold(release), .text(head + "firstother")]
+    }
   }
 
   struct State {
     var taps: [ProgramName: Tap] = [:]
     var configurations: [ProgramName: URLSessionConfiguration] = [:]
     var sessions: [ProgramName: URLSession] = [:]
-    var held: [ProgramName: HeldRequest] = [:]
     var findings: [String] = []
     var isStuck = false
   }
@@ -22,7 +31,9 @@ final class ProgramRunner: Sendable {
   let state = Mutex(State())
   /// The seconds that a step may take.
   let deadline = 30.0
-  let origin: ProgramOrigin
+  let open = Watched<[ProgramName: OpenRequest]>([:])
+  let origin: Origin
+  let closed: ClosedPort
   let sender: RequestSender
 
   /// Runs a program, and gives what is not as the model says.
@@ -36,8 +47,12 @@ final class ProgramRunner: Sendable {
   }
 
   private init() throws {
-    origin = try ProgramOrigin()
+    closed = try ClosedPort()
     sender = try RequestSender()
+    origin = try Origin(keepsRequests: false) { [open] request in
+      let name = request.path.split(separator: "/").first.map { String($0) } ?? ""
+      return open.state[name]?.steps(for: request) ?? RandomRequest.steps(for: request)
+    }
   }
 
   private func run(_ program: RandomProgram) async {
@@ -52,7 +67,7 @@ final class ProgramRunner: Sendable {
 
   /// Lets the servers answer what is open, reads, shuts all taps down, and reads again.
   private func end(_ model: inout ProgramModel) async {
-    for request in state.withLock({ $0.held.keys.sorted() }) { await finish(request) }
+    for request in model.open.keys.sorted() { await finish(request) }
     model.end()
     if !isStuck { compare(model, hasLines: false) }
     for tap in state.withLock({ $0.taps.keys.sorted() }) { await shutdown(tap) }
@@ -60,6 +75,7 @@ final class ProgramRunner: Sendable {
     for session in state.withLock({ Array($0.sessions.values) }) where session !== URLSession.shared {
       session.finishTasksAndInvalidate()
     }
+    for request in open.state.values { request.release.open() }
     origin.stop()
   }
 
@@ -121,10 +137,6 @@ final class ProgramRunner: Sendable {
   func tap(_ name: ProgramName) -> Tap? { state.withLock { $0.taps[name] } }
 
   func session(_ name: ProgramName) -> URLSession? { state.withLock { $0.sessions[name] } }
-
-  func hold(_ name: ProgramName, _ request: HeldRequest) { state.withLock { $0.held[name] = request } }
-
-  func takeHeld(_ name: ProgramName) -> HeldRequest? { state.withLock { $0.held.removeValue(forKey: name) } }
 
   func note(_ finding: String) { state.withLock { $0.findings.append(finding) } }
 

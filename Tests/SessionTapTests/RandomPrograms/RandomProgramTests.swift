@@ -49,35 +49,4 @@ import TestSupport
       fflush(nil)
     }
   }
-
-  /// What was found by luck before there were random programs: each of them is made again and again.
-  @Test func `a seed makes the same program each time, which makes sense, and does what was wrong before`() {
-    var (patchedAgain, uninstalledBeside, schemelessForTwo) = (0, 0, 0)
-    for seed in 1...UInt64(Extent.of(90, extensive: 300)) {
-      let program = ProgramGenerator.program(seed: seed)
-      #expect(program.description == ProgramGenerator.program(seed: seed).description)
-      var model = ProgramModel()
-      for step in program.steps {
-        #expect(model.allows(step), "\(step) in \(program)")
-        switch step {
-        case .install(let tap, let session, _):
-          // Behind another one's class, or so it was.
-          let clients = model.sessions[session]?.clients ?? [:]
-          if clients[tap] != nil, clients.count > 1 { patchedAgain += 1 }
-        case .patch(_, let tap, .configuration(let source), _):
-          let clients = model.configurations[source] ?? [:]
-          if clients[tap] != nil, clients.count > 1 { patchedAgain += 1 }
-        case .uninstall(let tap, let session):
-          let clients = model.sessions[session]?.clients ?? [:]
-          if clients[tap] != nil, clients.count > 1 { uninstalledBeside += 1 }
-        case .request(let request) where request.target == .schemeless:
-          if model.sessions[request.session]?.clients.count ?? 0 > 1 { schemelessForTwo += 1 }
-        default: break
-        }
-        model.take(step)
-      }
-    }
-    let counts = [patchedAgain, uninstalledBeside, schemelessForTwo]
-    #expect(counts.allSatisfy { $0 > Extent.of(3, extensive: 20) }, "\(counts)")
-  }
 }

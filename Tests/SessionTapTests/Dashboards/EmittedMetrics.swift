@@ -87,27 +87,16 @@ struct EmittedMetrics {
     recorder.inbound.begin(method: "GET", path: "/orders").cancel()
   }
 
-  /// The labels of a metric as a query names it, `nil` if nothing emits it.
-  func labels(of metric: String) -> Set<String>? {
-    if let labels = labels[metric], types[metric] != nil {
-      // The native form of a histogram has the family's own name, and no `le`.
-      return labels.subtracting(["le"])
-    }
-    for suffix in ["_bucket", "_count", "_sum"] where metric.hasSuffix(suffix) {
-      let family = String(metric.dropLast(suffix.count))
-      guard types[family] == "histogram" else { continue }
-      return suffix == "_bucket" ? labels[family] : labels[family]?.subtracting(["le"])
-    }
-    return nil
-  }
-
+  /// The family of a metric as a query names it, `nil` if nothing emits it.
   func family(of metric: String) -> String? {
     if types[metric] != nil { return metric }
-    for suffix in ["_bucket", "_count", "_sum"] where metric.hasSuffix(suffix) {
-      let family = String(metric.dropLast(suffix.count))
-      if types[family] == "histogram" { return family }
-    }
-    return nil
+    return ["_bucket", "_count", "_sum"].lazy.filter(metric.hasSuffix)
+      .map { String(metric.dropLast($0.count)) }.first { types[$0] == "histogram" }
+  }
+
+  /// The labels of such a metric. The native form of a histogram has the family's own name, and no `le`.
+  func labels(of metric: String) -> Set<String>? {
+    family(of: metric).flatMap { labels[$0] }?.subtracting(metric.hasSuffix("_bucket") ? [] : ["le"])
   }
 
   /// The same without a family: what is left when somebody renames it.

@@ -3,8 +3,14 @@ import TestSupport
 /// The queries of the folder `dashboards`, as they are committed.
 struct DashboardFolder {
   struct Query {
-    var place: String
-    var expression: String
+    let place: String
+    let expression: String
+    let names: PromQLNames
+
+    init(place: String, expression: String) {
+      (self.place, self.expression) = (place, expression)
+      names = PromQLNames(expression)
+    }
   }
 
   private(set) var boards: [Query] = []
@@ -19,13 +25,12 @@ struct DashboardFolder {
     for (name, text) in try Self.files(in: folder, "grafana/boards", ".json") {
       boards += try Self.queries(ofBoard: text).map { Query(place: name, expression: $0) }
     }
-    let ruleFiles = try ["prometheus/rules", "prometheus/rules/native"].flatMap {
-      try Self.files(in: folder, $0, ".yml")
-    }
-    for (name, text) in ruleFiles {
-      let fields = Self.fields(ofRules: text)
-      rules += fields.filter { $0.key == "expr" }.map { Query(place: name, expression: $0.value) }
-      recorded.formUnion(fields.filter { $0.key == "record" }.map(\.value))
+    for path in ["prometheus/rules", "prometheus/rules/native"] {
+      for (name, text) in try Self.files(in: folder, path, ".yml") {
+        let fields = Self.fields(ofRules: text)
+        rules += fields.filter { $0.key == "expr" }.map { Query(place: name, expression: $0.value) }
+        recorded.formUnion(fields.filter { $0.key == "record" }.map(\.value))
+      }
     }
   }
 
@@ -39,23 +44,26 @@ struct DashboardFolder {
   }
 
   /// The panels' `expr`, and the variables' `label_values(series, label)`.
-  static func queries(ofBoard text: String) throws -> [String] {
-    let board = try JSONDecoder().decode(Board.self, from: Data(text.utf8))
-    let variables = board.templating.list.compactMap { variable -> String? in
-      guard variable.type == "query", let query = variable.query, let comma = query.lastIndex(of: ",") else {
-        return nil
-      }
-      let series = query[..<comma].dropFirst("label_values(".count)
-      let label = query[comma...].dropFirst().dropLast().drop { $0 == " " }
-      return "count by (\(label)) (\(series))"
+  private static func queries(ofBoard text: String) throws -> [String] {
+    let board = try JSONSerialization.jsonObject(with: Data(text.utf8))
+    let variables = strings("query", in: board).compactMap { query -> String? in
+      guard let parts = query.wholeMatch(of: /label_values\((.+), *(\w+)\)/) else { return nil }
+      return "count by (\(parts.2)) (\(parts.1))"
     }
-    let panels = board.panels.flatMap { [$0] + ($0.panels ?? []) }
-    return variables + panels.flatMap { ($0.targets ?? []).map(\.expr) }
+    return variables + strings("expr", in: board)
+  }
+
+  /// The texts with a key, however deep.
+  private static func strings(_ key: String, in value: Any) -> [String] {
+    if let list = value as? [Any] { return list.flatMap { strings(key, in: $0) } }
+    guard let members = value as? JSONMembers else { return [] }
+    let own = members[key] as? String
+    return (own.map { [$0] } ?? []) + members.values.flatMap { strings(key, in: $0) }
   }
 
   /// The `key: value` lines of rules, in the subset of YAML that they keep to: a value stands behind its key,
   /// or below `|` and further in.
-  static func fields(ofRules text: String) -> [(key: String, value: String)] {
+  private static func fields(ofRules text: String) -> [(key: String, value: String)] {
     var fields: [(key: String, value: String)] = []
     var block: Int?
     for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -75,21 +83,5 @@ struct DashboardFolder {
       fields.append((String(parts[0]), value == "|" ? "" : String(value)))
     }
     return fields
-  }
-
-  private struct Board: Decodable {
-    struct Panel: Decodable {
-      var targets: [Target]?
-      /// Those of a folded row.
-      var panels: [Panel]?
-    }
-    struct Target: Decodable { var expr: String }
-    struct Templating: Decodable { var list: [Variable] }
-    struct Variable: Decodable {
-      var type: String
-      var query: String?
-    }
-    var panels: [Panel]
-    var templating: Templating
   }
 }

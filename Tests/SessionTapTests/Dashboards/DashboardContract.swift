@@ -15,20 +15,18 @@ struct DashboardContract {
   var unknown: [String] {
     let everyLabel = emitted.labels.values.reduce(Self.added) { $0.union($1) }
     return folder.all.flatMap { query in
-      let names = PromQLNames(query.expression)
-      let metrics = names.metrics.flatMap { metric, labels -> [String] in
+      let metrics = query.names.metrics.flatMap { metric, labels -> [String] in
         guard let own = self.labels(of: metric, every: everyLabel) else { return ["metric \(metric)"] }
         return labels.subtracting(own).subtracting(Self.added).map { "label \($0) of \(metric)" }
       }
-      let grouping = names.grouping.subtracting(everyLabel).map { "label \($0)" }
+      let grouping = query.names.grouping.subtracting(everyLabel).map { "label \($0)" }
       return (metrics + grouping).map { "\(query.place): \($0)" }
     }
   }
 
   /// The metrics that are emitted, and that no board shows.
   var unseen: [String] {
-    let shown = Set(
-      folder.boards.flatMap { PromQLNames($0.expression).metrics.keys }.compactMap(emitted.family(of:)))
+    let shown = Set(folder.boards.flatMap(\.names.metrics.keys).compactMap(emitted.family(of:)))
     return emitted.types.keys.filter { !shown.contains($0) }.sorted()
   }
 
