@@ -4,7 +4,8 @@ import TestSupport
 /// The table: the tap itself, its sessions, its endpoint and its pushes.
 extension ExtremeTrial {
   @Table static var tap: [Self] {
-    change(\.self, \.traceSamplingRate, \.shutdownTimeout, \.serviceName)
+    change(\.self, \.traceSamplingRate, \.shutdownTimeout)
+    start("Tap.Configuration.serviceName", at: String.extremes) { $0.configuration.serviceName = $1 }
     for name in [
       "OTEL_EXPORTER_PROMETHEUS_HOST", "OTEL_EXPORTER_PROMETHEUS_PORT", "OTEL_SERVICE_NAME",
       "OTEL_RESOURCE_ATTRIBUTES", "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS", "SESSION_TAP_LOG",
