@@ -75,8 +75,8 @@ import TestSupport
     }
   }
 
-  /// Blocks that wait in Dispatch's pool take its threads, and not that of the queue. In a process of its own,
-  /// of whose tasks none runs meanwhile. That the app's queues may take all, EightFaultsTests say.
+  /// Blocks that wait in Dispatch's pool take its threads, and not that of the queue. In a process of its
+  /// own, of whose tasks none runs meanwhile. That the app's queues may take all, EightFaultsTests say.
   @Test func `is not said to be held where Dispatch's pool has no thread`() async {
     await #expect(processExitsWith: .exitCode(7)) {
       let tap = try Tap.start(.test { $0.endpoint = nil })

@@ -48,7 +48,8 @@ import TestSupport
     #expect(Set(spans("http.client.request")).union([inbound.spanID, caller.spanID]).count == 5)
   }
 
-  /// In a process of its own: a trace that begins without a served request is sampled as the newest tap has it.
+  /// In a process of its own: a trace that begins without a served request is sampled as the newest tap has
+  /// it.
   @Test(.needs(.program))
   func `begin a trace where there is none, which is sampled at the rate that the app sets`() async {
     await #expect(processExitsWith: .success) {
