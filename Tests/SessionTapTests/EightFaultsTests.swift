@@ -28,7 +28,8 @@ func getaddrinfoOfTests(
 
 /// A service with three upstreams in which one thing goes wrong at a time: the first line of `/why` names it
 /// and the client within 30 s, and says that all is well before and after.
-@Suite struct EightFaultsTests {
+@Suite(.enabled(if: Extent.isAlone, "beside other tests, requests are slow indeed"))
+struct EightFaultsTests {
   private enum Fault: String, CaseIterable {
     case slow, hanging, refusing, errors, lookUp, processor, manyCalls, pool
 
@@ -148,22 +149,32 @@ func getaddrinfoOfTests(
     }
   }
 
-  private static func makeFaults() throws -> Never {
+  /// Makes faults one after another, in a process that others may run beside.
+  private static func makeFaults(_ faults: [Fault]) throws -> Never {
+    // One that takes the processors from all other processes waits for their end. The tests are one program.
+    let program = open("/proc/self/exe", O_RDONLY | O_CLOEXEC)
+    if !faults.contains(.processor) { flock(program, LOCK_SH) }
     let service = try Service()
     for _ in 0..<3 { Thread.detachNewThread { service.serve() } }
     // What was before is known as soon as what is now is not all.
     poll(nil, 0, 40_000)
     var (failures, said) = (0, "")
     func check(_ name: String, _ result: (isSaid: Bool, after: Double, line: String)) {
-      if !result.isSaid { failures += 1 }
-      said += "\(result.isSaid ? "ok" : "NOT SAID") \(name), \(result.after) s: \(result.line)\n"
+      let text = "\(result.isSaid ? "ok" : "NOT SAID") \(name), \(result.after) s: \(result.line)"
+      if !result.isSaid {
+        failures += 1
+        Issue.record("\(text)")
+      }
+      said += "\(text)\n"
       // For people to look at, where they ask for it.
       if let folder = ProcessInfo.processInfo.environment["TESTS_ARTIFACTS"] {
-        try? said.write(toFile: "\(folder)/faults.txt", atomically: true, encoding: .utf8)
+        let name = faults.map(\.rawValue).joined(separator: "-")
+        try? said.write(toFile: "\(folder)/faults-\(name).txt", atomically: true, encoding: .utf8)
       }
     }
     check("before", try service.wait(for: ["All is well"], seconds: 0))
-    for fault in Fault.allCases {
+    for fault in faults {
+      if fault == .processor { flock(program, LOCK_EX) }
       service.begin(fault)
       check(fault.rawValue, try service.wait(for: fault.words, seconds: 30))
       service.end()
@@ -172,14 +183,34 @@ func getaddrinfoOfTests(
     exit(failures == 0 ? 7 : 1)
   }
 
-  @Test(.enabled(if: Extent.isAlone, "beside other tests, requests are slow indeed"))
-  func `the first line names the fault and the client, and all is well before and after`() async {
-    await #expect(processExitsWith: .exitCode(7)) {
-      // Not on a thread of Swift's tasks, which have Dispatch's.
-      Thread.detachNewThread {
-        do { try Self.makeFaults() } catch { exit(2) }
-      }
-      _ = try await Gate().wait(seconds: 900)
+  private static func make(_ faults: Fault...) async throws {
+    // Not on a thread of Swift's tasks, which have Dispatch's.
+    Thread.detachNewThread {
+      do { try Self.makeFaults(faults) } catch { exit(2) }
     }
+    _ = try await Gate().wait(seconds: 900)
+  }
+
+  // Side by side, since they wait most of their time: two faults of few seconds, or one of half a minute.
+  // What has blocked the pool comes last.
+
+  @Test func `an upstream is slow, then the pool is blocked`() async {
+    await #expect(processExitsWith: .exitCode(7)) { try await Self.make(.slow, .pool) }
+  }
+
+  @Test func `an upstream does not answer, then it is called many times`() async {
+    await #expect(processExitsWith: .exitCode(7)) { try await Self.make(.hanging, .manyCalls) }
+  }
+
+  @Test func `an upstream refuses connections`() async {
+    await #expect(processExitsWith: .exitCode(7)) { try await Self.make(.refusing) }
+  }
+
+  @Test func `the look-up of an upstream's name is slow`() async {
+    await #expect(processExitsWith: .exitCode(7)) { try await Self.make(.lookUp) }
+  }
+
+  @Test func `an upstream answers with errors, then the app takes the processors`() async {
+    await #expect(processExitsWith: .exitCode(7)) { try await Self.make(.errors, .processor) }
   }
 }
