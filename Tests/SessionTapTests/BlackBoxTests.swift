@@ -117,6 +117,47 @@ import TestSupport
     #expect(!FileManager.default.fileExists(atPath: disk))
   }
 
+  @Test func `beside a process whose queue is held, and whose main thread is deadlocked, the file has all`()
+    async throws
+  {
+    try ExitValues.give("BlackBoxTests.hung", folder.path)
+    async let ended = #expect(processExitsWith: .failure) {
+      let folder = try ExitValues.take("BlackBoxTests.hung", String.self)
+      let tap = try Tap.start(BlackBoxTests.configuration(folder))
+      let (over, session) = (Gate(), tap.session(client: "c", configuration: .ephemeral))
+      let origin = try Origin { _ in [.hold(over)] }
+      session.dataTask(with: origin.url("/orders/7")) { _, _, _ in }.resume()
+      try await Poll.until("a request at the server") { origin.requests.count == 1 }
+      let held = Gate()
+      let url = QueueHold.url {
+        held.open()
+        while true { pause() }
+      }
+      let holder = URLSession(configuration: with(.ephemeral) { $0.protocolClasses = [QueueHold.self] })
+      holder.dataTask(with: url) { _, _, _ in }.resume()
+      try await held.wait("the queue")
+      let served = tap.inbound.begin(method: "GET", path: "/served")
+      let lock = Mutex(())
+      lock.withLock { _ in while true { pause() } }
+      withExtendedLifetime((served, tap)) {}
+    }
+    let path = path
+    let rows = ["/orders/{id} -", "/served handler"]
+    // While the process begins, its file may be anything.
+    func read() -> (pid: pid_t, rows: [String])? {
+      guard case (let content?, true)? = try? BlackBoxFile.read(path: path) else { return nil }
+      return (
+        content.processID,
+        content.requests.map { "\($0.request.urlTemplate ?? $0.request.url) \($0.wait?.rawValue ?? "-")" }
+      )
+    }
+    _ = try? await Poll.until("a process that hangs") { read()?.rows == rows }
+    let last = read()
+    #expect(last?.rows == rows)
+    if let pid = last?.pid { kill(pid, SIGKILL) }
+    _ = await ended
+  }
+
   @Test func `a tap that is released gives its file up`() async throws {
     var tap: Tap? = try Tap(Self.configuration(folder.path))
     _ = tap?.inbound.begin(method: "GET", path: "/")
