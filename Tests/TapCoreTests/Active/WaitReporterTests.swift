@@ -110,15 +110,18 @@ struct WaitReporterTests {
     reporter.watch(QueueProbe { _ in })
     #expect(reporter.held(at: before(5)) == HeldQueue(duration: .zero))
 
+    let all = [
+      "redirect for 30.0 seconds", "redirect for 20.0 seconds", "redirect for 10.0 seconds",
+      "start for 5.0 seconds",
+    ]
     for count in [0, 2, 9] {
       let waiting = reporter.waiting(atMost: count, at: now)
-      #expect(waiting.limits == [.seconds(10), .seconds(20)] && waiting.held?.duration == .seconds(5))
-      #expect((waiting.count, waiting.unstartedCount) == (4, 1))
-      let ages = [30, 20, 10, 5].prefix(count)
-      #expect(waiting.oldest.map(\.begin) == ages.map { before($0) })
-      #expect(waiting.oldest.map(\.duration) == ages.map { Duration.seconds($0) })
-      let waits: [RequestWait?] = [.redirect, .redirect, .redirect, .start]
-      #expect(waiting.oldest.map(\.wait) == Array(waits.prefix(count)))
+      expectEqual(waiting.limits, [.seconds(10), .seconds(20)])
+      #expect(waiting.held?.duration == .seconds(5))
+      expectEqual([waiting.count, waiting.unstartedCount], [4, 1])
+      let shown: [String] = waiting.oldest.map { "\($0.wait?.rawValue ?? "-") for \($0.duration)" }
+      expectEqual(shown, Array(all.prefix(count)))
+      expectEqual(waiting.oldest.map(\.begin), [30, 20, 10, 5].prefix(count).map { before($0) })
     }
     let earlier = reporter.waiting(atMost: 9, at: Instant(nanoseconds: now.nanoseconds - 1))
     #expect((earlier.count, earlier.unstartedCount, earlier.held == nil) == (1, 0, true))
@@ -292,12 +295,6 @@ struct WaitReporterTests {
 
   @Test func `a request is idle since something last passed, and says in a test's failure how long it waits`()
   {
-    let words = RequestWait.allCases.map(\.rawValue)
-    #expect(
-      words == [
-        "start", "queue", "resolve", "connect", "tls", "upload", "response", "body", "credentials",
-        "redirect", "handler", "request", "client",
-      ])
     let request = RequestSnapshot(
       RequestDescription(method: "GET", url: "http://a/"), for: .milliseconds(3_249))
     #expect("\(request)" == "GET http://a/ waits for response, 3.2 s")

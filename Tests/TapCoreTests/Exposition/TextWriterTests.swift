@@ -125,8 +125,6 @@ struct TextWriterTests {
         .map { $0.dropFirst(2) + "\n" }.joined()
     }
     #expect([text, openMetrics] == [lines(of: "t"), lines(of: "o")])
-    let protobuf = try #require(ProtobufExposition(registry.exposition(in: .protobuf).body))
-    #expect(protobuf.units == ["job_duration_seconds": "seconds"])
   }
 
   @Test func `writes the shortest number that reads back the same`() throws {

@@ -11,10 +11,6 @@ struct NativeBucketsTests {
     return buckets
   }
 
-  private func count(_ buckets: NativeBuckets) -> UInt64 {
-    (buckets.positive.entries + buckets.negative.entries).reduce(buckets.zeroCount) { $0 + $1.count }
-  }
-
   @Test func `begins fine and stays so for equal values, and what is near zero counts as zero`() {
     let equal = buckets(of: Array(repeating: 0.25, count: 1_000))
     #expect(equal.schema == 8 && equal.positive.entries == [.init(bucket: -513, count: 1_000)])
@@ -34,7 +30,7 @@ struct NativeBucketsTests {
     }
     let buckets = buckets(of: values)
     #expect(buckets.positive.populatedCount + buckets.negative.populatedCount <= 160)
-    #expect(count(buckets) == 5_000)
+    #expect(buckets.count == 5_000)
     #expect(buckets.positive.entries.reduce(0) { $0 + $1.count } == values.count { $0 > 0 })
     // As fine as the limit allows: twice the resolution would not do.
     let finer = Set(
@@ -58,7 +54,7 @@ struct NativeBucketsTests {
     let most = Double.greatestFiniteMagnitude
     let values = [most, 0x1p-127, 1, -1, -most, -0x1p-127]
     let widest = buckets(of: values)
-    #expect(count(widest) == 6 && widest.schema == -1)
+    #expect(widest.count == 6 && widest.schema == -1)
     // Numbers of any size and sign, at the coarsest resolution.
     let magnitudes = (-128...1_023).map { Double(sign: .plus, exponent: $0, significand: 1.5) }
     let all = buckets(of: magnitudes + magnitudes.map { -$0 })
@@ -166,6 +162,8 @@ struct NativeScaleTests {
 }
 
 extension NativeBuckets {
+  var count: UInt64 { (positive.entries + negative.entries).reduce(zeroCount) { $0 + $1.count } }
+
   /// The width of the bucket that a value above zero belongs to.
   func width(around value: Double) -> Double {
     let bucket = NativeScale().bucket(of: value) >> (NativeScale.schemas.upperBound - schema)

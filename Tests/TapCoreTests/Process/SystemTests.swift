@@ -37,14 +37,8 @@ struct SystemTests {
   }
 
   @Test func `a failure says what the system says of it`() {
-    let rows: [(System.Failure, String)] = [
-      (.again, "Resource temporarily unavailable"), (.badDescriptor, "Bad file descriptor"),
-      (.noReader, "No such device or address"), (.missing, "No such file or directory"),
-      (.exists, "File exists"), (.denied, "Permission denied"), (.brokenPipe, "Broken pipe"),
-      (.invalid, "Invalid argument"),
-      (System.Failure(code: 99_999), "error 99999"),
-    ]
-    #expect(rows.map(\.0.text) == rows.map(\.1))
+    let texts = [System.Failure.again, System.Failure(code: 99_999)].map(\.text)
+    #expect(texts == ["Resource temporarily unavailable", "error 99999"])
   }
 
   @Test func `a file is read whole up to the limit, and refused beyond it`() throws {

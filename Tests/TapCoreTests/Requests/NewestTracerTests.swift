@@ -29,25 +29,30 @@ import TestSupport
     }
   }
 
+  private static func recorder(
+    _ tracer: CallingTracer? = nil, rate: Double = 0, in registry: Registry = Registry()
+  ) throws -> RequestRecorder {
+    try RequestRecorder(registry: registry, consumers: [], tracer: tracer, traceSamplingRate: rate)
+  }
+
+  /// Whether this trace comes from the tracer in effect, beside the rate in effect.
+  private static func isInEffect(_ trace: TraceContext, rate: Double) -> Bool {
+    TraceContext.next() == trace && NewestTracing.samplingRate == rate
+  }
+
   @Test func `the newest recorder that lives, with a tracer or a rate, is in effect until it is shut down`()
     async
   {
     await #expect(processExitsWith: .success) {
-      func recorder(
-        _ tracer: CallingTracer? = nil, rate: Double = 0, in registry: Registry = Registry()
-      ) throws -> RequestRecorder {
-        try RequestRecorder(registry: registry, consumers: [], tracer: tracer, traceSamplingRate: rate)
-      }
       let (first, second) = (TraceContext.random(), TraceContext.random())
       weak var released: RequestRecorder?
       do {
         let recorders = [
-          try recorder(Self.tracer(first)), try recorder(Self.tracer(second), rate: 1), try recorder(),
+          try Self.recorder(Self.tracer(first)), try Self.recorder(Self.tracer(second), rate: 1),
+          try Self.recorder(),
         ]
         released = recorders[1]
-        #expect(TraceContext.next() == second)
-        #expect(NewestTracing.samplingRate == 1)
-        #expect(TraceContext.ofCurrentWork == nil)
+        #expect(Self.isInEffect(second, rate: 1) && TraceContext.ofCurrentWork == nil)
         // It reads what headers it likes.
         let served = recorders[0].inbound.begin(method: "PUT", path: "/") { $0 == "a" ? "b" : nil }
         #expect(served.trace == first)
@@ -57,25 +62,26 @@ import TestSupport
         TraceContext.$current.withValue(first) { #expect(TraceContext.ofCurrentWork == first) }
         // One that is refused takes the place of none.
         let registry = Registry()
-        let known = try recorder(Self.tracer(first), in: registry)
-        #expect(throws: RegistryError.self) { try recorder(Self.tracer(second), rate: 0.5, in: registry) }
-        #expect(TraceContext.next() == first)
-        #expect(NewestTracing.samplingRate == 1)
+        let known = try Self.recorder(Self.tracer(first), in: registry)
+        #expect(throws: RegistryError.self) {
+          try Self.recorder(Self.tracer(second), rate: 0.5, in: registry)
+        }
+        #expect(Self.isInEffect(first, rate: 1))
         // Where the newest is gone, or was shut down, an older one that lives has its turn.
         known.stopTracing()
-        #expect(TraceContext.next() == second)
+        #expect(Self.isInEffect(second, rate: 1))
         do {
-          let newest = try recorder(Self.tracer(first), rate: 0.5)
-          #expect(TraceContext.next() == first && NewestTracing.samplingRate == 0.5)
+          let newest = try Self.recorder(Self.tracer(first), rate: 0.5)
+          #expect(Self.isInEffect(first, rate: 0.5))
           withExtendedLifetime(newest) {}
         }
-        #expect(TraceContext.next() == second && NewestTracing.samplingRate == 1)
+        #expect(Self.isInEffect(second, rate: 1))
         withExtendedLifetime((recorders, known)) {}
       }
       #expect(released == nil)
       let own = TraceContext.next()
       #expect(own != second && !own.isSampled)
-      let sampling = try recorder(rate: 1)
+      let sampling = try Self.recorder(rate: 1)
       #expect(TraceContext.next().isSampled)
       withExtendedLifetime(sampling) {}
     }

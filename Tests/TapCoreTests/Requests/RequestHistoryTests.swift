@@ -221,9 +221,9 @@ struct RequestHistoryTests {
     let addition = try #require(window.slots.first?.additions.first)
     for kept in [addition.slowest, addition.newestFailure] {
       let example = try #require(kept)
-      #expect((example.nanoseconds, example.end) == (whole.duration.nanoseconds, whole.endTime))
-      #expect((example.statusCode, example.errorType) == (503, "timeout"))
-      #expect((example.trace, example.timings) == (whole.request.traceContext, whole.timings))
+      #expect(example.nanoseconds == whole.duration.nanoseconds && example.end == whole.endTime)
+      #expect(example.statusCode == 503 && example.errorType == "timeout")
+      #expect(example.trace == whole.request.traceContext && example.timings == whole.timings)
       #expect(example.cutOffPhase == .processing)
       // The tracer's object goes with its request.
       let span = example.trace?.span

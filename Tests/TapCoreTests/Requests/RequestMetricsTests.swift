@@ -193,21 +193,6 @@ struct RequestMetricsTests {
       ])
   }
 
-  @Test func `an exemplar is of the moment when its request ended`() throws {
-    let metrics = try RequestDriver(registry: registry)
-    let observation = with(RequestObservation.example) {
-      $0.start = Timestamp(nanosecondsSinceEpoch: 1_795_253_399_992_655_789)
-    }
-    metrics.requestStarted(observation.request)
-    metrics.requestEnded(observation)
-    #expect(registry.exposition(in: .openMetrics).text.contains("} 0.012345 1795253400.005\n"))
-    let protobuf = try #require(ProtobufExposition(registry.exposition(in: .protobuf).body))
-    #expect(protobuf.exemplarTimes == [1_795_253_400_005_000_789])
-    // Nor has a value that does not count one.
-    metrics.record(observation.request) { $0.responseBodySize = -1 }
-    #expect(!registry.exposition(in: .openMetrics).text.contains("} -1 "))
-  }
-
   @Test func `what is known of requests counts, and what is not is not 0`() throws {
     let connections = ["connections_opened_total", "retransmitted_segments_total"]
     let firstByte = "time_to_first_byte_seconds"
@@ -230,7 +215,6 @@ struct RequestMetricsTests {
           connections[1]: 3,
         ]
       ),
-      ([{ _ in }], [connections[0]: nil, connections[1]: nil, firstByte + "_count": nil]),
       // The connections were open already. A rate would miss what the series begins with.
       (
         [{ ($0.openedConnections, $0.retransmittedSegments) = (0, 0) }],
@@ -251,13 +235,6 @@ struct RequestMetricsTests {
       let values = row.1.map { name, _ in (name, registry.value(of: "http_client_" + name)) }
       #expect(Dictionary(uniqueKeysWithValues: values) == row.1, "row \(number)")
     }
-  }
-
-  @Test func `by default every request counts, without a template, in 2,000 series that stay`() {
-    let configuration = RequestConfiguration()
-    #expect(configuration.filter == nil && configuration.pathTemplates.isEmpty)
-    #expect(configuration.waitingExemptions == [])
-    #expect(configuration.series == SeriesConfiguration(limit: 2_000, idleExpiry: nil))
   }
 
   @Test func `labels and the outcome tell how a request ended, and 4xx is the caller's error`() throws {
@@ -315,16 +292,6 @@ struct RequestMetricsTests {
     let labels = [["server_address": first], ["server_address": "b"], ["otel_metric_overflow": "true"]]
     let redirects = labels.map { registry.value(of: "http_client_redirects_total", labels: $0) }
     #expect(redirects == [5, 0, 2])
-  }
-
-  @Test func `the app's own metrics have other names`() throws {
-    let driver = try RequestDriver(registry: registry)
-    for side in ["client", "server"] {
-      #expect(throws: RegistryError.self) {
-        try registry.gauge("http_\(side)_active_requests", help: "")
-      }
-    }
-    withExtendedLifetime(driver) {}
   }
 
   @Test func `buckets that are none are refused with the name of their metric`() {

@@ -4,9 +4,6 @@ import TestSupport
 
 /// What consumers get of a request, wherever in its life the recorder drains.
 struct RequestRecordTests {
-  private enum Stage { case made, givenUp, active, ended }
-  private enum Step: CaseIterable { case begin, end, cancel }
-
   /// Writes down what a consumer hears.
   private static func observer(_ text: Watched<[String]>) -> CallingObserver {
     CallingObserver(
@@ -15,73 +12,60 @@ struct RequestRecordTests {
     )
   }
 
-  /// All lives of four steps, with a look, which delivers, before those steps that `looks` has a bit for.
+  /// What two consumers hear of a request, each the same, and how many requests are unstarted and active, and
+  /// calls of the served request within which it is made: at each `|`, which delivers, and once nothing has
+  /// the request any more.
   ///
+  /// - Parameter steps: `b` begins the request, `e` ends it with a response, `c` cancels it.
+  private func live(_ steps: String) async throws -> String {
+    let (texts, registry) = ((0..<2).map { _ in Watched<[String]>([]) }, Registry())
+    let recorder = try RequestRecorder(registry: registry, consumers: texts.map(Self.observer))
+    let served = RequestRecord(
+      RequestDescription(direction: .inbound, method: "GET", traceContext: .random()),
+      recorder: try RequestRecorder(registry: Registry()))
+    served.begin()
+    let description = RequestDescription(
+      client: "c", method: "GET", url: "/", traceContext: TraceContext.random().within(served))
+    var request: RequestRecord? = RequestRecord(description, recorder: recorder)
+    func look() {
+      let gauges = ["session_tap_unstarted_requests", "http_client_active_requests"]
+      let counts = gauges.map { Int(registry.value(of: $0) ?? 0) }
+      let calls = served.withCalls { $0.time(at: .now) }??.clients.first?.activeCount ?? -9
+      for text in texts { text.change { $0.append("\(counts[0])\(counts[1])\(calls)") } }
+    }
+    for step in steps {
+      switch step {
+      case "b": request?.begin()
+      case "e": request?.end(.response(statusCode: 200))
+      case "c": request?.end(.cancelled)
+      default: look()
+      }
+    }
+    request = nil
+    recorder.drain()
+    // The recorder's thread may be the one that releases it.
+    try await Poll.until("the release") { recorder.requestCount == 0 }
+    look()
+    let told = texts.map { $0.state.joined(separator: " ") }
+    return told[0] == told[1] ? told[0] : told.joined(separator: ", and ")
+  }
+
   /// A request that is given up may begin all the same: Foundation may start a loader that it has stopped.
   @Test func `is what the steps of its life make it, in whatever order they come and are delivered`()
     async throws
   {
-    let (texts, registry) = ((0..<2).map { _ in Watched<[String]>([]) }, Registry())
-    let recorder = try RequestRecorder(registry: registry, consumers: texts.map(Self.observer))
-    // Of what serves the request within which it is made.
-    let other = try RequestRecorder(registry: Registry())
-    func gauges() -> [Double?] {
-      let lines = registry.lines.values
-      return [
-        lines["session_tap_unstarted_requests"],
-        lines[#"http_client_active_requests{client="c",http_request_method="GET"}"#] ?? 0,
-      ]
-    }
-    var wrong: [String] = []
-    for (life, looks) in (0..<81).flatMap({ life in [0, 3, 6, 9, 12, 15].map { (life, $0) } }) {
-      let steps = [1, 3, 9, 27].map { Step.allCases[life / $0 % 3] }
-      let served = RequestRecord(
-        RequestDescription(direction: .inbound, method: "GET", traceContext: .random()), recorder: other)
-      served.begin()
-      func call() -> UpstreamTime.Client? { served.withCalls { $0.time(at: .now) }??.clients.first }
-      let description = RequestDescription(
-        client: "c", method: "GET", url: "/", traceContext: TraceContext.random().within(served))
-      var request: RequestRecord? = RequestRecord(description, recorder: recorder)
-      var (stage, told) = (Stage.made, [String]())
-      func check(_ place: Int, _ isRight: Bool) {
-        if !isRight { wrong.append("\(steps), delivered by \(looks), at \(place): \(stage)") }
-      }
-      for (place, step) in steps.enumerated() {
-        if looks >> place & 1 == 1 {
-          let waits: [RequestWait?] = stage == .made ? [.start] : stage == .active ? [nil] : []
-          check(place, recorder.activeRequests().map(\.wait) == waits)
-          if looks == 15 { check(place, gauges() == [stage == .made ? 1 : 0, stage == .active ? 1 : 0]) }
-        }
-        switch (step, stage) {
-        case (.begin, .made), (.begin, .givenUp): (stage, told) = (.active, ["start /"])
-        case (.begin, _): break
-        case (_, .made): stage = .givenUp
-        case (_, .active): (stage, told) = (.ended, told + [step == .end ? "ok /" : "cancelled /"])
-        case (_, _): break
-        }
-        switch step {
-        case .begin: request?.begin()
-        case .end: request?.end(.response(statusCode: 200))
-        case .cancel: request?.end(.cancelled)
-        }
-        check(place, call()?.activeCount == ([.made, .active].contains(stage) ? 1 : 0))
-        check(place, call()?.requestCount == 1)
-      }
-      if stage == .active {
-        request?.end(.cancelled)
-        told.append("cancelled /")
-      }
-      request = nil
-      recorder.drain()
-      check(4, texts.map(\.state) == [told, told])
-      // The recorder's thread may be the one that releases it.
-      try await Poll.until("the release") {
-        recorder.requestCount == 0 && call()?.activeCount == 0
-      }
-      for text in texts { text.change { $0 = [] } }
-    }
-    expectEqual(Array(wrong.prefix(5)), [])
-    expectEqual(gauges(), [0, 0])
+    let rows = [
+      ("|b|e|", "101 start / 011 ok / 000 000"), ("|b|c|", "101 start / 011 cancelled / 000 000"),
+      ("be|", "start / ok / 000 000"), ("|be|", "101 start / ok / 000 000"),
+      ("b|b|e|e|", "start / 011 011 ok / 000 000 000"),
+      ("bec|", "start / ok / 000 000"), ("beb|", "start / ok / 000 000"),
+      // Given up, or only made.
+      ("c|", "000 000"), ("ccb|c|", "start / 011 cancelled / 000 000"),
+      ("|c|b|c|", "101 000 start / 011 cancelled / 000 000"), ("|", "101 000"),
+    ]
+    var found: [String] = []
+    for (steps, _) in rows { found.append(try await live(steps)) }
+    expectEqual(found, rows.map(\.1))
   }
 
   @Test(arguments: 0..<4)

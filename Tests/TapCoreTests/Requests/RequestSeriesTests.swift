@@ -64,6 +64,11 @@ struct RequestSeriesTests {
       run(metrics, times: 3)
       expectEqual(values(after: 2 + 4 * round), Array(repeating: [Double(3 * round)], count: 3))
     }
+    // So does a phase that expires while its request's other series are in use.
+    run(metrics, phases: [])
+    #expect(values(after: 90) == [[61], [], [61]])
+    run(metrics)
+    #expect(values(after: 90) == [[62], [1], [62]])
   }
 
   @Test func `what found no room finds it when there is some`() throws {
@@ -99,11 +104,11 @@ struct RequestSeriesTests {
     let gauge = "http_client_active_requests"
     #expect(samples(of: gauge) == ["d GET over": 0, "c GET active": 1])
     #expect(values() == [[1], [1], [1]])
-    #expect(samples(of: gauge, after: 10) == ["c GET active": 1])
-    #expect(values(after: 10) == [[], [], []])
-    #expect(samples(of: "http_client_redirects_total", after: 10) == ["c GET active": 0])
-    #expect(samples(of: "session_tap_started_requests_total", after: 20) == ["c": 1, "d": 1])
-    #expect(samples(of: "session_tap_ended_requests_total", after: 20)["d"] == 1)
+    let names = [gauge, "http_client_redirects_total", count, phases, connections]
+    let left: [[String: Double]] = names.map { samples(of: $0, after: 10) }
+    expectEqual(left, [["c GET active": 1], ["c GET active": 0], [:], [:], [:]])
+    let clients = ["started", "ended"].map { samples(of: "session_tap_\($0)_requests_total", after: 20) }
+    expectEqual(clients, [["c": 1, "d": 1], ["c": 0, "d": 1]])
   }
 
   /// OpenTelemetry, `http.client.active_requests`: `url.template` if available.
@@ -130,10 +135,12 @@ struct RequestSeriesTests {
     #expect(late == 4)
   }
 
-  @Test func `each phase has a series of its own, however often it is found`() throws {
+  @Test func `each phase of a server and a template has a series of its own, however often it is found`()
+    throws
+  {
     let metrics = try driver()
     let all = RequestTimings.Phase.allCases
-    run(metrics, "c b")
+    for text in ["c b", "c b /x", "c b /y", "c b /y"] { run(metrics, text) }
     for _ in 0..<3 {
       metrics.record(request("c a")) {
         for (place, phase) in all.enumerated() { $0.timings[phase] = .seconds(place) }
@@ -143,7 +150,9 @@ struct RequestSeriesTests {
     let sums = samples(of: "http_client_request_phase_duration_seconds_sum").filter { $0.key.hasSuffix("a") }
     let expected = all.enumerated().map { ("c \($1.rawValue) a", Double(3 * $0)) }
     #expect(sums == Dictionary(uniqueKeysWithValues: expected))
-    #expect(samples(of: connections) == ["c a": 3, "c b": 1])
+    let others = samples(of: phases).filter { !$0.key.hasSuffix("a") }
+    #expect(others == ["c transfer b": 1, "c transfer b /x": 1, "c transfer b /y": 2])
+    #expect(samples(of: connections) == ["c a": 3, "c b": 4])
   }
 
   @Test func `what has no room overflows, and all else is told apart`() throws {
@@ -174,25 +183,5 @@ struct RequestSeriesTests {
       let shown = row.names.map { suite.samples(of: $0) }
       #expect(shown == row.names.map { _ in row.shown }, "\(row.requests)")
     }
-  }
-
-  @Test(arguments: 0..<Extent.of(1, extensive: 4))
-  func `every end counts under its own labels, of however many`(seed: Int) throws {
-    var generator = SeededGenerator(seed: seed)
-    let metrics = try driver()
-    var (model, phaseModel): ([String: Double], [String: Double]) = ([:], [:])
-    let count = Extent.of(500, extensive: 2_000)
-    for _ in 0..<count {
-      let (host, template) = (
-        Bool.random(using: &generator) ? "a" : "b", Int.random(in: 0..<15, using: &generator)
-      )
-      let server = template == 0 ? host : "\(host) /\(template)"
-      let isMissing = Bool.random(using: &generator)
-      run(metrics, "c \(server)", status: isMissing ? 404 : 200, phases: [.transfer, .local])
-      model["c \(isMissing ? "404 GET 404" : "GET 200") \(server)", default: 0] += 1
-      for phase in ["transfer", "local"] { phaseModel["c \(phase) \(server)", default: 0] += 1 }
-    }
-    #expect([samples(of: self.count), samples(of: phases)] == [model, phaseModel])
-    #expect(samples(of: connections).values.reduce(0, +) as Double == Double(count))
   }
 }

@@ -50,16 +50,11 @@ import TestSupport
     "/my files/{id}", "/users/{user id}", "/u/{id}/posts/{id}", "/a\u{7F}b", "a:/", "/health*", "/health*/",
     "/files/a*b",
   ])
-  func `another spelling is refused, with an example of the right one`(template: String) throws {
+  func `another spelling is refused`(template: String) throws {
     let error = #expect(throws: PathTemplateError.self) {
       try PathTemplates(["/", template, "/<name>"]).validate()
     }
     #expect(error?.template == template)
-    #expect(
-      error?.description
-        == "path template '\(template)' does not match the intended paths: spell it like "
-        + "'/users/{id}/files/*' (first a '/'; a parameter is a whole segment in braces, with a name of its "
-        + "own; a '*' is the last segment; no query, and no blanks)")
   }
 
   @Test(arguments: [

@@ -106,6 +106,22 @@ import TestSupport
     }
   }
 
+  /// What is left of a body that was to run on a thread.
+  private struct Body { weak var gate: Gate? }
+
+  /// - Parameter isLater: It may run later.
+  private static func start(isLater: Bool, _ ran: EventQueue<String>) -> Body {
+    let gate = Gate()
+    let body: @Sendable () -> Void = {
+      gate.open()
+      ran.send("later")
+    }
+    let isStarted =
+      isLater ? BackgroundThread.startNowOrLater(body) : (try? BackgroundThread.start(body)) != nil
+    if isStarted { exit(1) }
+    return Body(gate: gate)
+  }
+
   @Test func `each is counted, a row of them is reported once, and what is postponed runs later`()
     async throws
   {
@@ -114,35 +130,18 @@ import TestSupport
       _ = try RequestRecorder(registry: registry)
       let ran = EventQueue<String>()
       refuse_threads(-1)
-      for _ in 0..<8 where (try? BackgroundThread.start {}) != nil { exit(1) }
-      struct Reference { weak var gate: Gate? }
-      func start(_ start: (Gate) -> Void) -> Reference {
-        let gate = Gate()
-        start(gate)
-        return Reference(gate: gate)
-      }
       // Nothing is kept of what never runs.
-      let refused = start { gate in if (try? BackgroundThread.start { gate.open() }) != nil { exit(1) } }
-      if refused.gate != nil { exit(3) }
-      if BackgroundThread.startNowOrLater({ ran.send("postponed") }) { exit(2) }
+      for _ in 0..<9 where Self.start(isLater: false, ran).gate != nil { exit(2) }
+      // At most 64 are kept.
+      let postponed = (0..<64).map { _ in Self.start(isLater: true, ran) }
+      if Self.start(isLater: true, ran).gate != nil { exit(3) }
       let result = await BackgroundThread.run { "on this thread" }
       #expect(result == "on this thread")
-      #expect(registry.value(of: "session_tap_refused_threads_total") == 11)
-      // At most 64 are kept.
-      let postponed = (0..<63).map { _ in
-        start { gate in
-          BackgroundThread.startNowOrLater {
-            gate.open()
-            ran.send("postponed")
-          }
-        }
-      }
-      let beyond = start { gate in BackgroundThread.startNowOrLater { gate.open() } }
-      if beyond.gate != nil { exit(4) }
+      #expect(registry.value(of: "session_tap_refused_threads_total") == 75)
       refuse_threads(0)
       try BackgroundThread.start {}
-      for _ in 0..<64 { #expect(try await ran.next(seconds: 60, "a postponed body") == "postponed") }
-      if !BackgroundThread.startNowOrLater({ ran.send("now") }) { exit(5) }
+      for _ in 0..<64 { #expect(try await ran.next(seconds: 60, "a postponed body") == "later") }
+      if !BackgroundThread.startNowOrLater({ ran.send("now") }) { exit(4) }
       #expect(try await ran.next("the body that runs now") == "now")
       // Each once: nothing is kept of them.
       try await Poll.until(seconds: 60, "the release of the bodies") {

@@ -2,93 +2,48 @@ import TestSupport
 
 @testable import TapCore
 
-/// A registry with random metrics, and what a reader of its exposition must find.
-struct RandomRegistry {
+/// A registry with the characters, texts and numbers that are hard to write, and what a reader of its
+/// exposition must find.
+struct JudgedRegistry {
   let registry = Registry()
-  private var generator: SeededGenerator
-  private(set) var counters: [(key: SampleKey, counter: Registry.Counter)] = []
-  private(set) var gauges: [(key: SampleKey, gauge: Registry.Gauge)] = []
-  private(set) var histograms: [(key: SampleKey, histogram: Registry.Histogram)] = []
+  /// Without the metrics that the registry adds.
+  private(set) var samples: [SampleKey: Double] = [:]
 
-  init(seed: Int) throws {
-    generator = SeededGenerator(seed: seed)
+  init() throws {
     let scalars = (0..<0xa0).compactMap { UnicodeScalar($0 as Int) }
     let help = String(String.UnicodeScalarView(scalars))
     for scalar in scalars {
-      let labels = ["code": "\(scalar.value)", "text": "<\(scalar)>"]
-      let gauge = try registry.gauge("characters", help: help, labels: Labels(labels))
-      gauges.append((SampleKey(name: "characters", labels: labels), gauge))
+      try set(1, "characters", help, ["code": "\(scalar.value)", "text": "<\(scalar)>"])
     }
-    var seen: Set<SampleKey> = []
-    for number in 0..<6 {
-      let help = randomText()
-      for _ in 0..<Int.random(in: 1...5, using: &generator) {
-        let labels = randomLabels()
-        // A label without a value is none.
-        let key = SampleKey(
-          name: "family_\(number)" + (number % 3 == 0 ? "_total" : ""), labels: labels.filter { $1 != "" })
-        guard seen.insert(key).inserted else { continue }
-        switch number % 3 {
-        case 0: counters.append((key, try registry.counter(key.name, help: help, labels: Labels(labels))))
-        case 1: gauges.append((key, try registry.gauge(key.name, help: help, labels: Labels(labels))))
-        default:
-          // The same for all series of a family. Short decimals read the same in Swift and in Prometheus.
-          let buckets: HistogramBuckets = number == 2 ? [0.25, 0.5, 1, 2.5, 10] : .seconds
-          let histogram = try registry.histogram(
-            key.name, help: help, buckets: buckets, labels: Labels(labels))
-          histograms.append((key, histogram))
-        }
+    let texts = ["\r\n\\", "\"\\n", "\\\"", "\u{2028}\u{feff}", "aé€😀", "{}=,#\t "]
+    for (place, text) in texts.enumerated() {
+      try set(2, "text_\(place)", text, ["a": text])
+      try set(3, "text_\(place)", text, ["a": "x", "b_1": text])
+    }
+    let numbers: [Double] = [.infinity, -.infinity, 0, -1.5, 1e300, .leastNonzeroMagnitude, 1 / 3.0, 0x1p53]
+    for (place, number) in numbers.enumerated() {
+      try set(number, "numbers", "", place == 0 ? [:] : ["place": "\(place)"])
+    }
+    let counter = try registry.counter("counted_total", help: "")
+    for number in [1_000_000, 1 / 3.0] { counter.increment(by: number) }
+    samples[SampleKey(name: "counted_total", labels: [:])] = counter.value
+    for kind in ["a", "\n"] {
+      let histogram = try registry.histogram(
+        "times", help: "", buckets: [0.25, 1, 10], labels: ["kind": kind])
+      for time in [0.1, 0.25, 1 / 3.0, 7, 70] { histogram.record(time) }
+      for (bound, count) in [("0.25", 2), ("1.0", 3), ("10.0", 4), ("+Inf", 5)] {
+        samples[SampleKey(name: "times_bucket", labels: ["kind": kind, "le": bound])] = Double(count)
       }
+      samples[SampleKey(name: "times_count", labels: ["kind": kind])] = 5
+      samples[SampleKey(name: "times_sum", labels: ["kind": kind])] = histogram.snapshot.sum
     }
   }
 
-  mutating func recordSome() {
-    for (_, counter) in counters {
-      counter.increment(by: Int.random(in: 0...1_000_000, using: &generator))
-      counter.increment(by: Double.random(in: 0...1, using: &generator))
-    }
-    for (_, gauge) in gauges {
-      let values = [Double.infinity, -.infinity, 0, -1.5, 1e300, .leastNonzeroMagnitude, 1 / 3.0]
-      gauge.set(values.randomElement(using: &generator) ?? 0)
-    }
-    for (_, histogram) in histograms {
-      for _ in 0..<Int.random(in: 0...300, using: &generator) {
-        histogram.record(
-          Double.random(in: 0...3, using: &generator) * Double.random(in: 0...3, using: &generator))
-      }
-    }
-  }
-
-  /// The samples that a text format must have, without the metrics that the registry adds.
-  var expectedSamples: [SampleKey: Double] {
-    var samples: [SampleKey: Double] = [:]
-    for (key, counter) in counters { samples[key] = counter.value }
-    for (key, gauge) in gauges { samples[key] = gauge.value }
-    for (key, histogram) in histograms {
-      let snapshot = histogram.snapshot
-      for (bound, count) in zip(histogram.layout.upperBounds + [.infinity], snapshot.cumulativeCounts) {
-        var labels = key.labels
-        labels["le"] = bound == .infinity ? "+Inf" : "\(bound)"
-        samples[SampleKey(name: key.name + "_bucket", labels: labels)] = Double(count)
-      }
-      samples[SampleKey(name: key.name + "_count", labels: key.labels)] = Double(snapshot.count)
-      samples[SampleKey(name: key.name + "_sum", labels: key.labels)] = snapshot.sum
-    }
-    return samples
-  }
-
-  private mutating func randomLabels() -> [String: String] {
-    var labels: [String: String] = [:]
-    for name in ["a", "b_1", "client"] where Bool.random(using: &generator) { labels[name] = randomText() }
-    return labels
-  }
-
-  private mutating func randomText() -> String {
-    let pool = Array("\0\r\n\t \"\\n\u{7f}\u{85}\u{2028}\u{feff}aé€😀{}=,#".unicodeScalars)
-    let scalars = (0..<Int.random(in: 0...12, using: &generator)).compactMap { _ in
-      pool.randomElement(using: &generator)
-    }
-    return String(String.UnicodeScalarView(scalars))
+  private mutating func set(
+    _ value: Double, _ name: String, _ help: String, _ labels: [String: String]
+  ) throws {
+    try registry.gauge(name, help: help, labels: Labels(labels)).set(value)
+    samples[SampleKey(name: name, labels: labels)] = value
   }
 }
 
