@@ -39,28 +39,6 @@ struct FactoryTests {
     expectEqual(observer.ended.map(\.request.client), ["_OTHER", "client 255"])
   }
 
-  /// Also where a URL begins like the one before.
-  @Test func `the server of each request is that of its URL`() async throws {
-    let origins = try (0..<2).map { _ in try Origin { _ in [.response()] } }
-    let ports = origins.map(\.port)
-    let urls: [(text: String, host: String?)] = [
-      ("http://127.0.0.1:\(ports[0])/a", "127.0.0.1"), ("http://127.0.0.1:\(ports[0])/@b/c", "127.0.0.1"),
-      ("http://127.0.0.1:\(ports[1])/a", "127.0.0.1"), ("http://LOCALHOST:\(ports[1])/a", "localhost"),
-      ("http://localhost:\(ports[1])/?a/b", "localhost"), ("http://localhost:\(ports[1])?a/b", "localhost"),
-      ("http://localhost:\(ports[1])?a/@b", nil), ("http://user:word@127.0.0.1:\(ports[0])/", "127.0.0.1"),
-      ("http://127.0.0.1:\(ports[0])", "127.0.0.1"),
-    ]
-    let session = tap.session(client: "a")
-    for (text, host) in urls {
-      _ = try await session.data(from: #require(URL(string: text)))
-      tap.flush()
-      let request = try #require(observer.ended.last).request
-      let port = host == nil ? nil : ports.first { text.contains(":\($0)") }
-      #expect(request.serverAddress == host && request.serverPort == port, "\(text)")
-    }
-    session.finishTasksAndInvalidate()
-  }
-
   @Test func `a configuration without classes falls back to the native loader`() async throws {
     let origin = try Origin { _ in [.response(body: [7])] }
     let original = URLSessionConfiguration.ephemeral

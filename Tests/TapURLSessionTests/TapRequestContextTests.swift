@@ -97,16 +97,6 @@ struct RequestContextTests {
     }
   }
 
-  @Test func `it can be replaced and taken away`() throws {
-    var request = try Self.request()
-    request.tapContext = Self.context
-    request.tapContext?.urlTemplate = "/other"
-    #expect(request.tapContext?.urlTemplate == "/other")
-    #expect(request.tapContext?.fields == Self.context.fields)
-    request.tapContext = nil
-    #expect(request.tapContext == nil)
-  }
-
   @Test func `a trace's span goes with the request`() async throws {
     let span = Gate()
     let trace = try #require(TraceContext(traceparent: Self.trace, span: span))
@@ -122,20 +112,24 @@ struct RequestContextTests {
     #expect(try Self.request().traced(plain).tapContext == nil)
   }
 
-  @Test func `a request without a URL has none, and nothing breaks`() throws {
-    let contextual = try with(Self.request()) { ($0.tapContext, $0.url) = (Self.context, nil) }
-    #expect(contextual.tapContext == nil)
-    let plain = try with(Self.request()) { ($0.url, $0.tapContext) = (nil, Self.context) }
-    #expect(plain.tapContext == nil)
+  @Test func `it can be replaced and taken away, and a request without a URL has none`() throws {
+    var request = try with(Self.request()) { $0.tapContext = Self.context }
+    request.tapContext?.urlTemplate = "/other"
+    let replaced = request.tapContext
+    #expect(replaced == with(Self.context) { $0.urlTemplate = "/other" })
+    let others = [
+      with(request) { $0.tapContext = nil }, with(request) { $0.url = nil },
+      with(request) { ($0.url, $0.tapContext) = (nil, Self.context) },
+    ]
+    expectEqual(others.map(\.tapContext), [nil, nil, nil])
   }
 
   private func reported(
-    _ request: URLRequest, kind: Kind = .data, style: Style = .async,
-    templates: PathTemplates = []
+    _ request: URLRequest, kind: Kind = .data, style: Style = .async
   ) async throws -> RequestDescription {
-    let observer = RecordingObserver()
-    let options = with(RequestConfiguration()) { $0.pathTemplates = templates }
-    let tap = URLSessionTap(observers: [observer], options: options)
+    // What the request has takes precedence over the tap's templates, too.
+    let options = with(RequestConfiguration()) { $0.pathTemplates = ["/users/*"] }
+    let (tap, observer) = URLSessionTap.observed(options: options)
     let call = AppCall(kind: kind, style: style, request: request)
     // What the app gave a request takes precedence over the trace in which it is made.
     _ = try await TraceContext.$current.withValue(Self.current) {
@@ -155,37 +149,11 @@ struct RequestContextTests {
     request.tapContext = Self.context
     let plainRequest = try #require(origin.requests.first)
     let description = try await reported(request, kind: kind, style: style)
-    expectEqual(description.urlTemplate, "/users/{id}")
-    #expect(description.fields == Self.context.fields)
-    #expect(description.traceContext == Self.context.traceContext)
-    #expect(origin.requests == [plainRequest, plainRequest])
+    let context = TapRequestContext(
+      urlTemplate: description.urlTemplate, fields: description.fields,
+      traceContext: description.traceContext)
+    #expect(context == Self.context && origin.requests == [plainRequest, plainRequest])
     #expect(stock.status == 200)
-  }
-
-  @Test(
-    arguments: [
-      ("/users/42/posts?x=1", nil, "/users/{id}/*"), ("/elsewhere", nil, nil),
-      ("/users/42", "/mine", "/mine"),
-    ] as [(String, String?, String?)])
-  func `templates come from the tap, unless the request has its own`(
-    path: String, own: String?, template: String?
-  ) async throws {
-    let origin = try Origin { _ in [.response()] }
-    var request = URLRequest(url: origin.url(path))
-    request.tapContext = own.map { TapRequestContext(urlTemplate: $0) }
-    expectEqual(
-      try await reported(request, templates: ["/users/{id}", "/users/{id}/*"]).urlTemplate, template)
-  }
-
-  @Test func `a traced copy is the request with a header more`() throws {
-    let plain = try with(Self.request()) { ($0.httpMethod, $0.tapContext) = ("POST", Self.context) }
-    let trace = TraceContext.random()
-    let traced = plain.traced(trace)
-    #expect(plain.value(forHTTPHeaderField: "traceparent") == nil)
-    #expect(traced.value(forHTTPHeaderField: "traceparent") == trace.traceparent)
-    #expect((traced.url, traced.httpMethod, traced.tapContext) == (plain.url, "POST", Self.context))
-    let headers = (0..<2).map { _ in plain.traced().value(forHTTPHeaderField: "traceparent") }
-    #expect(headers[0] != nil && headers[0] != headers[1])
   }
 
   @Test(
@@ -202,9 +170,12 @@ struct RequestContextTests {
       $0.setValue(trace.traceparent, forHTTPHeaderField: "traceparent")
       $0.setValue(state, forHTTPHeaderField: "tracestate")
     }
-    expectEqual(with(plain) { $0.setTrace(trace) }.allHTTPHeaderFields, expected.allHTTPHeaderFields)
-    #expect(plain.traced(trace).allHTTPHeaderFields == expected.allHTTPHeaderFields)
+    let copies = [plain.traced(trace), with(plain) { $0.setTrace(trace) }]
+    expectEqual(copies.map(\.allHTTPHeaderFields), [expected, expected].map(\.allHTTPHeaderFields))
     #expect(plain.allHTTPHeaderFields == headers)
+    // Without one, each copy has a new one.
+    let others = (0..<2).compactMap { _ in plain.traced().value(forHTTPHeaderField: "traceparent") }
+    #expect(Set(others + [trace.traceparent]).count == 3)
   }
 
   @Test(arguments: ["traceparent", "Traceparent", "TraceParent", "TRACEPARENT"])

@@ -48,41 +48,30 @@ struct CarriedTraceTests {
     expectEqual(observer.ended.map(\.request.traceContext?.traceID), [trace.traceID])
   }
 
-  /// Each lane makes one call after the other, each in a trace of its own, under a client's name of its own:
-  /// so it is known which line is which.
-  @Test(arguments: [false, true])
-  func `each request has its own trace, also where all are made of one value`(
-    isShared: Bool
-  ) async throws {
+  /// Each lane makes one call after the other, under a client's name of its own. Each call is in a trace of
+  /// its own, or outside of any.
+  @Test func `each request has its own trace, also where all are made of one value`() async throws {
     let origin = try Origin(keepsRequests: false) { _ in [.response()] }
-    let observer = RecordingObserver()
-    let tap = URLSessionTap(observers: [observer])
-    let calls = Extent.of(16, extensive: 40)
-    let shared = URLRequest(url: origin.url())
-    let made = try await withThrowingTaskGroup(of: (String, [String?]).self) { group in
-      for lane in 0..<16 {
+    let (tap, observer) = URLSessionTap.observed()
+    let (calls, request) = (Extent.of(16, extensive: 40), URLRequest(url: origin.url()))
+    let lanes = (0..<16).map { "lane \($0)" }
+    let traces: [[TraceContext?]] = lanes.map { _ in (0..<calls).map { $0 % 8 == 7 ? nil : .random() } }
+    try await withThrowingTaskGroup { group in
+      for (client, traces) in zip(lanes, traces) {
         group.addTask {
-          let session = URLSession(
-            configuration: tap.sessionConfiguration(from: .ephemeral, client: "lane \(lane)"))
+          let session = tap.session(client: client)
           defer { session.finishTasksAndInvalidate() }
-          var traces: [String?] = []
-          for call in 0..<calls {
-            // Some of them outside of any trace.
-            let trace = call % 8 == 7 ? nil : TraceContext.random()
-            traces.append(trace?.traceID)
-            let request = isShared ? shared : URLRequest(url: origin.url())
+          for trace in traces {
             _ = try await TraceContext.$current.withValue(trace) { try await session.data(for: request) }
           }
-          return ("lane \(lane)", traces)
         }
       }
-      return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+      try await group.waitForAll()
     }
     tap.flush()
-    let ended = Dictionary(grouping: observer.ended, by: \.request.client)
-    for (client, traces) in made {
-      let recorded = ended[client]?.map(\.request.traceContext?.traceID) ?? []
-      #expect(recorded == traces)
+    let recorded = Dictionary(grouping: observer.ended, by: \.request.client)
+    for (client, traces) in zip(lanes, traces) {
+      expectEqual(recorded[client]?.map(\.request.traceContext?.traceID), traces.map(\.?.traceID))
     }
   }
 
@@ -107,7 +96,7 @@ struct CarriedTraceTests {
     let request = URLRequest(url: origin.url())
     let session = URLSession(configuration: configuration)
     defer { session.finishTasksAndInvalidate() }
-    let traces = (0..<20).map { _ in TraceContext.random() }
+    let traces: [TraceContext] = (0..<20).map { _ in .random() }
     for trace in traces {
       TraceContext.$current.withValue(.random()) { #expect(metricsClass.canInit(with: request)) }
       _ = try await TraceContext.$current.withValue(trace) { try await session.data(for: request) }

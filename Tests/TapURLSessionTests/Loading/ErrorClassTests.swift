@@ -10,39 +10,41 @@ struct ErrorClassTests {
     arguments: [
       ("http:///path", RequestErrorType.unsupportedURL), ("host/path", .unsupportedURL),
       // Foundation does not know a scheme in capitals.
-      ("HTTP://127.0.0.1:1/", .unsupportedURL), ("HTTPS://127.0.0.1:1/", .unsupportedURL),
-      ("http://fails.test/", .other), ("http://127.0.0.1:1/#a-GET-with-a-body", .body),
+      ("HTTP://127.0.0.1:1/", .unsupportedURL), ("http://127.0.0.1:1/#a-GET-with-a-body", .body),
     ], [Style.async, .completionHandler, .sessionDelegate])
   func `failures have a class`(failure: (url: String, type: RequestErrorType), style: Style) async throws {
     let request = with(URLRequest(url: try #require(URL(string: failure.url)))) {
       if failure.type == .body { $0.httpBody = Data("body".utf8) }
     }
-    try await Self.expect(failure.type, AppCall(kind: .data, style: style, request: request))
+    let call = AppCall(kind: .data, style: style, request: request)
+    let (tap, observer) = URLSessionTap.observed()
+    let stock = try await call.run(.ephemeral)
+    let tapped = try await call.run(tap.sessionConfiguration(from: .ephemeral, client: "test"))
+    #expect(stock.error != nil && tapped == stock)
+    let observation = try await observer.end()
+    #expect(observation.end == .failure(failure.type, statusCode: nil), "\(stock.error ?? "")")
+    #expect(observation.responseBodySize == nil)
   }
 
   @Test func `an upload of a file that is not there fails by its body`() async throws {
     let origin = try Origin { _ in [.response()] }
     let request = with(URLRequest(url: origin.url())) { $0.httpMethod = "POST" }
     let (tap, observer) = URLSessionTap.observed()
-    let session = tap.session()
-    do {
-      _ = try await session.upload(for: request, fromFile: URL(fileURLWithPath: "/no/such/file"))
-      Issue.record("there is no such file")
-    } catch {
-      #expect((error as? URLError)?.code == .fileDoesNotExist)
+    let error = await #expect(throws: URLError.self) {
+      try await tap.session().upload(for: request, fromFile: URL(fileURLWithPath: "/no/such/file"))
     }
-    tap.flush()
-    expectEqual(observer.ended.map(\.end), [.failure(.body, statusCode: nil)])
+    #expect(error?.code == .fileDoesNotExist)
+    #expect(try await observer.end().end == .failure(.body, statusCode: nil))
   }
 
-  @Test(.needs(.program), .usesFrontServer, arguments: [Style.async, .completionHandler, .sessionDelegate])
-  func `a certificate that is not trusted is a failure of TLS`(style: Style) async throws {
+  @Test(.needs(.program), .usesFrontServer)
+  func `a certificate that is not trusted is a failure of TLS`() async throws {
     try await TrustedCertificate.prepare()
-    let origin = try Origin { _ in [.response()] }
-    let front = try await FrontServer.start(before: origin)
+    let front = try await FrontServer.start(before: Origin { _ in [.response()] })
+    let (tap, observer) = URLSessionTap.observed()
     // No exit test: this process does not trust it.
-    let request = URLRequest(url: front.url(.tls, "/"))
-    try await Self.expect(.tls, AppCall(kind: .data, style: style, request: request))
+    await #expect(throws: URLError.self) { try await tap.session().data(from: front.url(.tls, "/")) }
+    #expect(try await observer.end().end == .failure(.tls, statusCode: nil))
     try await front.stop()
   }
 
@@ -99,45 +101,24 @@ struct ErrorClassTests {
     }
   }
 
-  /// Those to which it translates libcurl's results, and those of its own.
-  @Test func `Foundation's codes have a class`() {
-    let classes: KeyValuePairs<RequestErrorType, [URLError.Code]> = [
-      .timeout: [.timedOut], .dns: [.cannotFindHost, .dnsLookupFailed],
-      .connect: [.cannotConnectToHost, .notConnectedToInternet],
-      .connectionLost: [.networkConnectionLost, .badServerResponse],
-      .tls: [
-        .secureConnectionFailed, .serverCertificateHasBadDate, .serverCertificateUntrusted,
-        .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
-        .clientCertificateRequired,
-      ],
-      .tooManyRedirects: [.httpTooManyRedirects], .unsupportedURL: [.unsupportedURL, .badURL],
-      .body: [
-        .cannotDecodeRawData, .cannotDecodeContentData, .dataLengthExceedsMaximum,
-        .requestBodyStreamExhausted,
-        .fileDoesNotExist, .fileIsDirectory, .noPermissionsToReadFile, .cannotCreateFile, .cannotOpenFile,
-        .cannotWriteToFile, .cannotCloseFile, .cannotMoveFile, .cannotRemoveFile,
-      ],
-      .other: [.unknown, .dataNotAllowed],
-    ]
-    for (type, codes) in classes {
-      expectEqual(codes.filter { RequestErrorType(URLError($0)) != type }, [], "\(type)")
+  /// A code decides, but for that by which Foundation calls an answer that is no HTTP an unsupported URL.
+  @Test func `an error has the class of its code, or else of libcurl's words`() {
+    func error(_ code: URLError.Code, _ words: String) -> URLError {
+      URLError(code, userInfo: [NSLocalizedDescriptionKey: words])
     }
-    #expect(RequestErrorType(CocoaError(.fileNoSuchFile)) == .other)
-    let notHTTP = [NSLocalizedDescriptionKey: "Received HTTP/0.9 when not allowed"]
-    #expect(RequestErrorType(URLError(.unsupportedURL, userInfo: notHTTP)) == .invalidResponse)
-  }
-
-  @Test func `an error's message is libcurl's, or the time-out that ran out`() {
     let ofCurl = NSError(
       domain: NSURLErrorDomain, code: -1, userInfo: [NSLocalizedDescriptionKey: "Recv failure"])
-    let outer = [NSLocalizedDescriptionKey: "outer"] as [String: Any]
-    let both = URLError(.unknown, userInfo: outer.merging([NSUnderlyingErrorKey: ofCurl]) { $1 })
-    #expect(both.curlMessage == "Recv failure" && RequestErrorType(both) == .connectionLost)
-    #expect(URLError(.unknown, userInfo: outer).curlMessage == "outer")
-    let timeout = (setting: "timeoutInterval", seconds: 2.0)
-    #expect(
-      URLError(.timedOut).timeoutMessage(timeout, hasHead: true) == "no data for 2.0 s: timeoutInterval")
-    #expect(URLError(.badURL).timeoutMessage(timeout, hasHead: true) == nil)
+    let outer = [NSLocalizedDescriptionKey: "SSL"] as [String: Any]
+    let wrapped = URLError(.unknown, userInfo: outer.merging([NSUnderlyingErrorKey: ofCurl]) { $1 })
+    let notHTTP = "Received HTTP/0.9 when not allowed"
+    let errors: [any Error] = [
+      error(.cannotFindHost, "SSL"), error(.unknown, "SSL"), wrapped, error(.unsupportedURL, notHTTP),
+      error(.unsupportedURL, ""), CocoaError(.fileNoSuchFile),
+    ]
+    expectEqual(
+      errors.map { RequestErrorType($0) },
+      [.dns, .tls, .connectionLost, .invalidResponse, .unsupportedURL, .other])
+    #expect(wrapped.curlMessage == "Recv failure")
   }
 
   /// The words of libcurl where a stream of HTTP/2 is cut (`on_stream_close` and `http2_handle_stream_close`
@@ -146,20 +127,18 @@ struct ErrorClassTests {
   @Test func `libcurl's words have a class`() {
     let classes: KeyValuePairs<RequestErrorType, [String]> = [
       .tls: [
-        "SSL connect error", "OpenSSL SSL_connect: Connection timed out in connection to a.test:443",
+        "OpenSSL SSL_connect: Connection timed out in connection to a.test:443",
+        "OpenSSL SSL_read: Connection reset by peer, errno 104",
         "Peer certificate cannot be authenticated with given CA certificates",
         "GnuTLS, handshake failed: A TLS fatal alert has been received.",
-        "OpenSSL SSL_read: Connection reset by peer, errno 104",
       ],
       .timeout: [
         "Timeout was reached", "Resolving timed out after 1000 milliseconds",
         "Failed to resolve host 'a.test' with timeout after 9 ms",
       ],
       .connectionLost: [
-        "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)",
-        "HTTP/2 stream 3 was not closed cleanly before end of the underlying stream",
-        "HTTP/2 stream 1 was reset", "Stream error in the HTTP/2 framing layer",
-        "Recv failure: Connection reset by peer", "Transferred a partial file",
+        "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)", "HTTP/2 stream 1 was reset",
+        "Stream error in the HTTP/2 framing layer", "Transferred a partial file",
         "transfer closed with 5 bytes remaining to read", "end of response with 5 bytes missing",
         "Failure when receiving data from the peer", "Recv failure: Network is down",
         "Send failure: Network is down", "Failed sending data to the peer", "Broken pipe",
@@ -167,28 +146,21 @@ struct ErrorClassTests {
       ],
       .body: [
         "Illegal or missing hexadecimal sequence in chunked-encoding",
-        "chunk hex-length char not a hex digit: 0x7a", "chunk hex-length longer than 16",
-        "invalid chunk size: 'ffffffffffffffff'", "Unrecognized or bad HTTP Content or Transfer-Encoding",
-        "read function returned funny value", "failed to decompress the content",
+        "chunk hex-length char not a hex digit: 0x7a", "invalid chunk size: 'ffffffffffffffff'",
+        "Unrecognized or bad HTTP Content or Transfer-Encoding", "read function returned funny value",
+        "failed to decompress the content",
       ],
+      // A host's name decides nothing.
       .dns: [
-        "Couldn't resolve host name", "Could not resolve proxy: a.test",
-        "Could not resolve proxy: tls-proxy", "Could not resolve host: reset.certificate.test",
+        "Couldn't resolve host name", "Could not resolve proxy: tls-proxy",
+        "Could not resolve host: reset.certificate.test",
       ],
       .connect: [
-        "Couldn't connect to server",
-        "Failed to connect to a.test port 443 after 1 ms: Connection reset by peer",
-        // A host's name decides nothing.
-        "Failed to connect to ssl-gw.test port 80 after 3 ms: Couldn't connect to server",
-        "Failed to connect to resolver.test port 80 after 3 ms: No route to host",
-        "Failed to connect to timeouts.test port 80 after 3 ms: Network is unreachable",
-        "Failed to connect to tls-proxy port 3128 after 3 ms: Network is unreachable",
+        "Couldn't connect to server", "Failed to connect to ssl-gw.test port 80 after 3 ms: Timeout",
         "Received HTTP code 407 from proxy after CONNECT", "CONNECT tunnel failed, response 502",
         "Proxy CONNECT aborted",
       ],
-      .other: [
-        "Unsupported proxy scheme for 'tls-proxy'", "",
-      ],
+      .other: ["Unsupported proxy scheme for 'tls-proxy'", ""],
       .invalidResponse: [
         "Received HTTP/0.9 when not allowed", "Header without colon",
         "Unsupported HTTP version (1.2) in response", "Nul byte in header",
@@ -200,23 +172,5 @@ struct ErrorClassTests {
       let others = messages.filter { RequestErrorType(curlMessage: $0) != type }
       expectEqual(others, [], "\(type)")
     }
-  }
-
-  /// Makes the call without a tap and with one.
-  static func expect(_ type: RequestErrorType, _ call: AppCall) async throws {
-    func configuration() -> URLSessionConfiguration { .ephemeral(with: MockProtocol.self) }
-    let (tap, observer) = URLSessionTap.observed()
-    let stock = try await call.run(configuration())
-    let tapped = try await call.run(tap.sessionConfiguration(from: configuration(), client: "test"))
-    #expect(stock.error != nil)
-    #expect(tapped == stock)
-    try await observer.waitForEnds(1)
-    let types = observer.ended.map { observation -> RequestErrorType? in
-      if case .failure(let type, _) = observation.end { type } else { nil }
-    }
-    #expect(types == [type], "\(stock.error ?? "")")
-    // Without a head nothing has come.
-    let observation = try #require(observer.ended.first)
-    if observation.statusCode == nil { #expect(observation.responseBodySize == nil) }
   }
 }

@@ -31,14 +31,14 @@ struct TransferProgressTests {
   }
 
   enum Hang: String, CaseIterable, Sendable {
-    case queue, connect, tls, upload, response, post, interim, body
+    case queue, connect, tls, upload, response, post, body
     /// A redirect that was followed, and is not answered: not at all, or by a choice that is no redirect.
     case redirected, choice
 
     /// Of the head that has come.
     var status: Int? { self == .body ? 200 : self == .choice ? 300 : nil }
     var wait: String {
-      [.post, .interim, .redirected].contains(self) ? "response" : status.map { _ in "body" } ?? rawValue
+      [.post, .redirected].contains(self) ? "response" : status.map { _ in "body" } ?? rawValue
     }
   }
 
@@ -52,11 +52,7 @@ struct TransferProgressTests {
 
     init(_ hang: Hang) throws {
       let steps: [OriginStep] =
-        switch hang {
-        case .interim: [.text("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")]
-        case .body, .choice: [.text("HTTP/1.1 \(hang.status ?? 0) X\r\nContent-Length: 9\r\n\r\nhello")]
-        default: []
-        }
+        hang.status.map { [.text("HTTP/1.1 \($0) X\r\nContent-Length: 9\r\n\r\nhello")] } ?? []
       let isUnread = [.tls, .upload].contains(hang)
       origin = try Origin(greeting: isUnread ? [.signal(asked), .hold(over)] : []) { [asked, over] request in
         let isMoved = [.redirected, .choice].contains(hang) && request.path != "/end"
@@ -124,18 +120,13 @@ struct TransferProgressTests {
   }
 
   /// Of what passed before the first look, the kernel alone knows when.
-  @Test(arguments: [Hang.body, .interim])
-  func `a first look sees how long nothing has passed, or does not say it`(hang: Hang) async throws {
+  @Test func `a first look sees how long nothing has passed, or does not say it`() async throws {
     let (early, more, sent, over) = (Gate(), Gate(), Gate(), Gate())
-    let (head, piece) =
-      hang == .body
-      ? ("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", "x") : ("", "HTTP/1.1 103 Early Hints\r\n\r\n")
     let origin = try Origin { _ in
-      [.text(head), .text(piece), .think(300), .signal(early)]
-        + [.hold(more), .text(piece), .signal(sent), .hold(over)]
+      [.torn, .think(300), .signal(early), .hold(more), .text("more"), .signal(sent), .hold(over)]
     }
     defer { over.open() }
-    let url = origin.url("/\(hang)")
+    let url = origin.url("/first-look")
     let task = AskedProtocol.session(nil).dataTask(with: url)
     task.resume()
     try await early.wait("an early piece")
@@ -171,8 +162,7 @@ struct TransferProgressTests {
     }
     defer { over.open() }
     let credential = URLCredential(user: "a", password: "b", persistence: .none)
-    let delegate = TranscriptDelegate(
-      .init(credential: credential, answersChallenges: isAnswered), uploadBody: [])
+    let delegate = TranscriptDelegate(.init(credential: credential, answers: isAnswered), uploadBody: [])
     let task = AskedProtocol.session(delegate).dataTask(with: origin.url())
     task.resume()
     try await delegate.challenged.wait("the challenge")
@@ -191,17 +181,10 @@ struct TransferProgressTests {
     #expect((observation.phaseSum > 0) == !isAnswered && observation.cutOffPhase == nil)
   }
 
-  private final class SilentDelegate: NSObject, URLSessionTaskDelegate {
-    func urlSession(
-      _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
-      newRequest request: URLRequest, completionHandler: @escaping (URLRequest?) -> Void
-    ) {}
-  }
-
   /// When the request times out meanwhile, Foundation tells nobody, and waits on.
   @Test func `a redirect that the app does not answer`() async throws {
     let origin = try Origin { _ in [.redirect(to: "/end")] }
-    let session = AskedProtocol.session(SilentDelegate())
+    let session = AskedProtocol.session(TranscriptDelegate(.init(answers: false), uploadBody: []))
     let task = session.dataTask(with: with(URLRequest(url: origin.url())) { $0.timeoutInterval = 1 })
     task.resume()
     for what in ["the question", "the question after the time-out"] {
@@ -215,32 +198,6 @@ struct TransferProgressTests {
     }
     // The app has cut it off, in none of the server's phases.
     #expect(try await cancel(task, of: origin.url()).cutOffPhase == nil)
-  }
-
-  /// In a process of its own, whose sessions all read the variable.
-  @Test(.needs(.program)) func `a request waits for a proxy's tunnel, or in it for the handshake`() async {
-    await #expect(processExitsWith: .success) {
-      let (test, asked, over) = (TransferProgressTests(), ["silent": Gate(), "open": Gate()], Gate())
-      let proxy = try Origin { request in
-        let host = String(request.target.prefix { $0 != "." })
-        return (host == "open" ? [.text("HTTP/1.1 200 OK\r\n\r\n")] : [])
-          + asked.filter { $0.key == host }.map { .signal($0.value) } + [.hold(over)]
-      }
-      setenv("https_proxy", "http://127.0.0.1:\(proxy.port)", 1)
-      setenv("no_proxy", "", 1)
-      var seen: [String] = []
-      for (host, wait) in [("silent", RequestWait.connect), ("open", .tls)] {
-        let url = try #require(URL(string: "https://\(host).test/"))
-        let task = AskedProtocol.session(nil).dataTask(with: url)
-        task.resume()
-        try await asked[host]?.wait("the proxy")
-        _ = try await test.progress(of: url, "\(wait)") { $0.wait == wait }
-        let observation = try await test.cancel(task, of: url)
-        #expect(observation.timings[.tls] == nil && observation.phaseSum == observation.elapsed)
-        seen.append("\(host): \(wait), \(observation.cutOffPhase?.rawValue ?? "none")")
-      }
-      #expect(seen == ["silent: connect, connect", "open: tls, tls"])
-    }
   }
 
   private typealias State = TransferProgress.State

@@ -2,147 +2,86 @@ import TestSupport
 
 @testable import TapURLSession
 
-/// The calls within a served request by URLSession, as their server knows them.
+/// Which calls by URLSession are those of a served request. Their time is computed in `ServedCalls`.
 struct UpstreamTimeTests {
-  /// What passes between a handler and the server that it calls.
-  private final class Stage: Sendable {
-    let tap: URLSessionTap
-    let session: URLSession
-    let origin: Origin
-    private let arrivals: Watched<[String: Int64]>
-    /// `/held` waits for it.
-    let mayAnswer = Gate()
-
-    init(_ tap: URLSessionTap) throws {
-      let (arrivals, mayAnswer) = (Watched<[String: Int64]>([:]), mayAnswer)
-      (self.tap, self.arrivals, session) = (tap, arrivals, tap.session(client: "stock"))
-      origin = try Origin { request in
-        arrivals.change { $0[request.target] = Instant.now.nanoseconds }
-        let path = request.path
-        if path.hasSuffix("/moved") { return [.think(Self.time), .redirect(to: "/last\(path.count)")] }
-        if path.hasSuffix("/held") { return [.hold(mayAnswer), .response()] }
-        return [.think(Self.time), .response(path.hasSuffix("/refused") ? "401 Unauthorized" : "200 OK")]
-      }
-    }
-
-    /// Milliseconds that the server takes.
-    private static let time = 20
-
-    func arrival(of path: String) async throws -> Int64 {
-      try await arrivals.wait("the request of \(path)") { $0[path] != nil }
-      return arrivals.state[path] ?? 0
-    }
-
-    /// A call, and when it was active.
-    func call(
-      _ path: String, _ change: (inout URLRequest) -> Void = { _ in }
-    ) async throws -> (outer: Range<Int64>, inner: Range<Int64>) {
-      let before = Instant.now.nanoseconds
-      _ = try await session.data(for: with(URLRequest(url: origin.url(path)), change))
-      let after = Instant.now.nanoseconds
-      let arrival = try await arrival(of: path)
-      return (before..<after, arrival..<arrival + Int64(Self.time) * 1_000_000)
-    }
-
-    /// Work of the processor.
-    func work() {
-      let end = Instant.now.advanced(by: .milliseconds(10))
-      while Instant.now < end {}
+  /// Such as `/inner: stock 2`: each served request, and how many calls of each client it has.
+  private static func calls(_ observer: RecordingObserver) -> [String] {
+    observer.ended.filter { $0.request.direction == .inbound }.map { served in
+      let clients = (served.upstream?.clients ?? []).map { "\($0.name) \($0.requestCount)" }
+      return "\(served.request.url): \(clients.joined(separator: ", "))"
     }
   }
 
-  private typealias Handler = @Sendable (Stage, ActiveRequest, inout TrueCalls) async throws -> Void
+  /// A handler's session, and the server that it calls.
+  private struct Upstream {
+    let session: URLSession
+    let origin: Origin
+    /// The server has a request of `/held`, and may answer it.
+    let isHeld = Gate()
+    let goOn = Gate()
+    /// The milliseconds that each answer takes.
+    static let time = 20
+
+    init(_ tap: URLSessionTap) throws {
+      session = tap.session(client: "stock")
+      origin = try Origin { [isHeld, goOn] request in
+        switch request.path {
+        case "/moved": [.think(Self.time), .redirect(to: "/")]
+        case "/held": [.signal(isHeld), .hold(goOn)]
+        default: [.think(Self.time), .response()]
+        }
+      }
+    }
+
+    func call(_ path: String, _ change: (inout URLRequest) -> Void = { _ in }) async throws {
+      _ = try await session.data(for: with(URLRequest(url: origin.url(path)), change))
+    }
+  }
+
+  private typealias Handler = @Sendable (Upstream, ActiveRequest) async throws -> Void
 
   private static let handlers: KeyValuePairs<String, Handler> = [
-    "serial 3": { stage, _, calls in
-      for number in 0..<3 {
-        calls.add(try await stage.call("/\(number)"))
-        stage.work()
+    "/serial: stock 2": { upstream, _ in for path in ["/", "/moved"] { try await upstream.call(path) } },
+    "/with-own-traces: stock 2": { upstream, _ in
+      try await upstream.call("/") {
+        $0.setValue(TraceContext.random().traceparent, forHTTPHeaderField: "traceparent")
       }
+      try await upstream.call("/") { $0.tapContext = TapRequestContext(traceContext: .random()) }
     },
-    "parallel 3": { stage, _, calls in
-      async let (one, two) = (stage.call("/1"), stage.call("/2"))
-      for call in try await [stage.call("/3"), one, two] { calls.add(call) }
+    "/detached-in-its-trace: stock 1": { upstream, served in
+      let context = TapRequestContext(traceContext: served.trace.child())
+      try await Task.detached { try await upstream.call("/") { $0.tapContext = context } }.value
     },
-    "overlapping 2": { stage, _, calls in
-      async let one = stage.call("/1")
-      _ = try await stage.arrival(of: "/1")
-      for call in try await [stage.call("/2"), one] { calls.add(call) }
-    },
-    "redirected 1": { stage, _, calls in calls.add(try await stage.call("/moved")) },
-    "challenged 1": { stage, _, calls in calls.add(try await stage.call("/refused")) },
-    "with traces of the app's own 2": { stage, _, calls in
-      let context = TapRequestContext(traceContext: .random())
-      for call in try await [
-        stage.call("/1") {
-          $0.setValue(TraceContext.random().traceparent, forHTTPHeaderField: "traceparent")
-        },
-        stage.call("/2") { $0.tapContext = context },
-      ] { calls.add(call) }
-    },
-    "with the served request's trace, in a detached task 1": { stage, served, calls in
-      let call = try await Task.detached {
-        try await stage.call("/1") { $0.tapContext = TapRequestContext(traceContext: served.trace.child()) }
-      }.value
-      calls.add(call)
-    },
-    "detached 0": { stage, _, _ in _ = try await Task.detached { try await stage.call("/1") }.value },
-    "cancelled 1": { stage, _, calls in
-      let before = Instant.now.nanoseconds
-      let task = Task { try await stage.call("/held") }
-      let arrival = try await stage.arrival(of: "/held")
-      let cancel = Instant.now.nanoseconds
+    "/detached: ": { upstream, _ in try await Task.detached { try await upstream.call("/") }.value },
+    "/cancelled: stock 1": { upstream, _ in
+      let task = Task { try await upstream.call("/held") }
+      try await upstream.isHeld.wait("the request")
       task.cancel()
       _ = await task.result
-      calls.add(outer: before..<Instant.now.nanoseconds, inner: arrival..<cancel)
-      stage.work()
+      upstream.goOn.open()
     },
-    "refused by Foundation 1": { stage, _, calls in
-      let before = Instant.now.nanoseconds
-      _ = try? await stage.session.data(from: #require(URL(string: "HTTP://host.test/")))
-      calls.add(outer: before..<Instant.now.nanoseconds, inner: before..<before)
-    },
-    "outliving the response 1": { stage, served, calls in
-      let before = Instant.now.nanoseconds
-      let task = Task { try await stage.call("/held") }
-      let arrival = try await stage.arrival(of: "/held")
-      let end = Instant.now.nanoseconds
-      served.end(statusCode: 200)
-      calls.add(outer: before..<Instant.now.nanoseconds, inner: arrival..<end)
-      stage.mayAnswer.open()
-      _ = try await task.value
-    },
-    "after the response 0": { stage, served, _ in
-      served.end(statusCode: 200)
-      _ = try await stage.call("/1")
+    "/refused-by-Foundation: stock 1": { upstream, _ in
+      _ = try? await upstream.session.data(from: #require(URL(string: "HTTP://host.test/")))
     },
   ]
 
-  @Test func `is what the server knows, and each call counts once`() async throws {
+  @Test func `each call within a served request is one of its`() async throws {
     let (tap, observer) = URLSessionTap.observed()
-    var (found, truths) = ([String](), [String: TrueCalls]())
-    for (name, handle) in Self.handlers {
-      let stage = try Stage(tap)
-      truths[name] = try await tap.recorder.inbound.withRequest(method: "GET", path: name) { served in
-        var calls = TrueCalls()
-        try await handle(stage, served, &calls)
+    for (expected, handle) in Self.handlers {
+      let upstream = try Upstream(tap)
+      let path = String(expected.prefix { $0 != ":" })
+      try await tap.recorder.inbound.withRequest(method: "GET", path: path) { served in
+        try await handle(upstream, served)
         served.end(statusCode: 200)
-        return calls
       }
-      stage.session.finishTasksAndInvalidate()
+      upstream.session.finishTasksAndInvalidate()
     }
     tap.flush()
-    for served in observer.ended where served.request.direction == .inbound {
-      let (time, truth) = (served.upstream, truths[served.request.url] ?? TrueCalls())
-      let clients = time?.clients ?? [UpstreamTime.Client(name: "stock")]
-      found.append(served.request.url.prefix { !$0.isNumber } + "\(clients.map(\.requestCount))")
-      let sum = clients.reduce(.zero) { $0 + $1.duration }
-      #expect(truth.union.contains(time?.duration ?? .zero), "\(served)")
-      #expect(truth.sum.contains(sum) && clients.map(\.name) == ["stock"], "\(served)")
-      #expect((time?.duration ?? .zero) + (served.ownTime ?? .zero) == served.duration)
-    }
-    let expected = Self.handlers.map { "\($0.key.dropLast())[\($0.key.suffix(1))]" }
-    #expect(found.sorted() == expected.sorted())
+    expectEqual(Self.calls(observer), Self.handlers.map(\.key))
+    let serial = try #require(observer.ended.first { $0.request.url == "/serial" })
+    let time = try #require(serial.upstream?.duration)
+    // A redirect that is followed is of the same call.
+    #expect(time >= .milliseconds(3 * Upstream.time) && time + (serial.ownTime ?? .zero) == serial.duration)
   }
 
   /// Under the name that the tap of the served request has for the session.
@@ -162,19 +101,14 @@ struct UpstreamTimeTests {
       }
     }
     session.finishTasksAndInvalidate()
-    let clients = zip(taps, observers).map { tap, observer in
-      tap.flush()
-      return observer.ended.compactMap(\.upstream).map { $0.clients.map { "\($0.name): \($0.requestCount)" } }
-    }
-    #expect(clients == [[["client of tap 0: 3"]], [["client of tap 1: 3"]]])
+    for tap in taps { tap.flush() }
+    expectEqual(observers.map(Self.calls), [["/: client of tap 0 3"], ["/: client of tap 1 3"]])
   }
 
   /// A served request that the app makes of itself has the calls that are made within it, and is one itself.
   @Test func `a call belongs to the innermost served request`() async throws {
     let (tap, observer) = URLSessionTap.observed()
-    let (session, inbound, outbound) = (
-      tap.session(client: "self"), tap.recorder.inbound, tap.recorder.outbound
-    )
+    let (inbound, outbound) = (tap.recorder.inbound, tap.recorder.outbound)
     let origin = try Origin { request in
       let served = inbound.begin(
         method: "GET", path: "/inner", traceparent: request.headers["traceparent"])
@@ -184,22 +118,13 @@ struct UpstreamTimeTests {
       served.end(statusCode: 200)
       return [.response()]
     }
+    let session = tap.session(client: "self")
     try await inbound.withRequest(method: "GET", path: "/outer") { served in
       _ = try await session.data(for: .traced(origin.url()))
       served.end(statusCode: 200)
     }
     session.finishTasksAndInvalidate()
     tap.flush()
-    let clients = observer.ended.filter { $0.request.direction == .inbound }.map { served in
-      "\(served.request.url) "
-        + (served.upstream?.clients ?? []).map { "\($0.name) \($0.requestCount)" }.joined()
-    }
-    #expect(clients.sorted() == ["/inner stock 2", "/outer self 1"])
-  }
-}
-
-extension TrueCalls {
-  fileprivate mutating func add(_ call: (outer: Range<Int64>, inner: Range<Int64>)) {
-    add(outer: call.outer, inner: call.inner)
+    expectEqual(Self.calls(observer).sorted(), ["/inner: stock 2", "/outer: self 1"])
   }
 }

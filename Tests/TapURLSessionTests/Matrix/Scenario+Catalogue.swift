@@ -46,7 +46,6 @@ extension Scenario {
       "304", end: .response(statusCode: 304), .text("HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\n\r\n")),
     Scenario(
       "404", end: .response(statusCode: 404), .response("404 Not Found", body: Array("nothing here".utf8))),
-    Scenario("503", end: .response(statusCode: 503), .response("503 Service Unavailable")),
   ]
 
   /// A chain of redirects.
@@ -143,7 +142,7 @@ extension Scenario {
 
   private static let unanswered = Scenario(
     name: "401 without an answer", end: .cancelled, script: guardedUntilArrival,
-    behaviour: .init(answersChallenges: false), interruption: .cancel, waitsForChallenge: true,
+    behaviour: .init(answers: false), interruption: .cancel, waitsForChallenge: true,
     asksForCredentials: true, applies: { $1.hasDelegate })
 
   /// Before Swift 6.3.2 stock waits for ever: the app cancels.
@@ -184,33 +183,19 @@ private enum FoundationFix {
       "401 Unauthorized", headers: [("WWW-Authenticate", "Basic realm=\"a\"")])
     guard let origin = try? Origin({ _ in [challenge] }) else { return false }
     defer { origin.stop() }
-    let delegate = Delegate()
+    let delegate = TranscriptDelegate(.init(), uploadBody: [])
     let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
     let task = session.dataTask(with: origin.url())
-    task.resume()
-    delegate.hasAnswered.waitBlocking()
     defer {
       task.cancel()
       session.finishTasksAndInvalidate()
     }
-    return delegate.isComplete.isOpen
+    task.resume()
+    delegate.challenged.waitBlocking()
+    // The queue is serial: if the task is complete now, its end comes before this.
+    let isNext = Gate()
+    session.delegateQueue.addOperation { isNext.open() }
+    isNext.waitBlocking()
+    return delegate.done.isOpen
   }()
-
-  private final class Delegate: NSObject, URLSessionTaskDelegate {
-    let isComplete = Gate()
-    let hasAnswered = Gate()
-
-    func urlSession(
-      _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
-      completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
-    ) {
-      completionHandler(.performDefaultHandling, nil)
-      // The queue is serial: if the task is complete now, its end comes before this.
-      session.delegateQueue.addOperation { [hasAnswered] in hasAnswered.open() }
-    }
-
-    func urlSession(_: URLSession, task _: URLSessionTask, didCompleteWithError _: (any Error)?) {
-      isComplete.open()
-    }
-  }
 }

@@ -11,14 +11,7 @@ extension Scenario {
       "Content-Length and chunked", answered, "\(ok)Content-Length: 2\r\n\(chunked)5\r\nhello\r\n0\r\n\r\n"),
     // From 8.17 on libcurl reads no response with two lengths.
     odd("two lengths, the second right", isStrict ? notHTTP : answered, "\(ok)Content-Length: 3\r\n\(hello)"),
-    odd(
-      "two lengths, the second too large", isStrict ? notHTTP : lost, head: isStrict ? nil : 200,
-      "\(ok)\(length(5))\(length(7))\r\nhello"),
-    odd("the same length twice", answered, "\(ok)\(length(5))\(hello)"),
-    odd("a list of lengths", answered, "\(ok)Content-Length: 5, 5\r\n\r\nhello"),
     odd("a negative length", notHTTP, "\(ok)\(length(-5))\r\nhello"),
-    odd("a length in words", notHTTP, "\(ok)Content-Length: five\r\n\r\nhello"),
-    odd("a length too large by far", lost, head: 200, "\(ok)\(length(1_000_000_000_000))\r\nhello"),
     // 512 less than what Foundation cannot convert.
     odd("the largest length", lost, head: 200, "\(ok)\(length(.max - 512))\r\nhello"),
     odd("a length beyond 64 bits", answered, "\(ok)Content-Length: 99999999999999999999\r\n\r\nhello"),
@@ -26,7 +19,6 @@ extension Scenario {
     odd("the largest length, to HEAD", answered, method: "HEAD", "\(ok)\(length(.max - 512))\r\n"),
     odd("a body to HEAD", answered, method: "HEAD", "\(ok)\(hello)"),
     odd("a body with 204", .response(statusCode: 204), "HTTP/1.1 204 No Content\r\n\(hello)"),
-    odd("a body with 304", .response(statusCode: 304), "HTTP/1.1 304 Not Modified\r\n\(hello)"),
     odd("a chunk that ends early", lost, head: 200, "\(ok)\(chunked)ff\r\nhello"),
     odd("a chunk without a size", brokenBody, head: 200, "\(ok)\(chunked)zz\r\nhello\r\n"),
     odd("nothing after the head", answered, "\(ok)\r\n"),
@@ -34,7 +26,6 @@ extension Scenario {
 
   /// Heads that are not the answer's, or that come too early.
   private static let interim: [Scenario] = [
-    odd("100 and no answer", lost, head: nil, "HTTP/1.1 100 Continue\r\n\r\n"),
     odd("103 and no answer", lost, head: nil, "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"),
     odd("102 and an answer", answered, "HTTP/1.1 102 Processing\r\n\r\n\(ok)\(hello)"),
     odd(
@@ -49,25 +40,16 @@ extension Scenario {
 
   private static let heads: [Scenario] = [
     odd("HTTP/0.9", notHTTP, "just a body\r\n"),
-    odd("another protocol", notHTTP, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
     odd("HTTP/1.0 without a length", answered, "HTTP/1.0 200 OK\r\n\r\nhello"),
     // From 8.0 on any version that libcurl does not know is 1.0.
     odd("HTTP/3.7", isCurl("8.0") ? answered : notHTTP, "HTTP/3.7 200 OK\r\n\(hello)"),
     odd("lines without a carriage return", unreadable, "HTTP/1.1 200 OK\n\(length(5))\nhello"),
     odd("200 kB of headers", answered, ok + headers(200) + hello),
     odd("2 MB of headers", notHTTP, ok + headers(2_000) + hello),
-    odd("a header of 2 MB", unread, "\(ok)X-Long: \(String(repeating: "v", count: 2_000_000))\r\n\(hello)"),
     odd(
       "ill-formed UTF-8 in a header", unreadable,
       bytes: Array("\(ok)X-Bad: ".utf8) + illFormed + Array("\r\n\(hello)".utf8)),
-    odd(
-      "ill-formed UTF-8 in the reason", unreadable,
-      bytes: Array("HTTP/1.1 200 ".utf8) + illFormed + Array("\r\n\(hello)".utf8)),
-    odd(
-      "ill-formed UTF-8 in a cookie", unreadable,
-      bytes: Array("\(ok)Set-Cookie: a=".utf8) + illFormed + Array("\r\n\(hello)".utf8)),
     odd("NUL in a header", notHTTP, "\(ok)X-Bad: a\0b\r\n\(hello)"),
-    odd("NUL in a header's name", notHTTP, "\(ok)X-\0Bad: a\r\n\(hello)"),
     odd("a header without a colon", notHTTP, "\(ok)nonsense\r\n\(hello)"),
     odd("a header without a name", unreadable, "\(ok): value\r\n\(hello)"),
     odd("a header on two lines", answered, "\(ok)X-Long: a\r\n b\r\n\(hello)"),
@@ -77,12 +59,7 @@ extension Scenario {
     // From 8.9 on Foundation gets the head before libcurl refuses it, and cannot read it.
     odd("status 099", isCurl("8.9") ? unreadable : notHTTP, "HTTP/1.1 099 Low\r\n\(hello)"),
     odd("status 600", .response(statusCode: 600), "HTTP/1.1 600 High\r\n\(hello)"),
-    odd("status 999", .response(statusCode: 999), "HTTP/1.1 999 High\r\n\(hello)"),
-    // From 8.13 on libcurl takes it for 100.
-    odd("status 1000", isCurl("8.13") ? unread : notHTTP, "HTTP/1.1 1000 High\r\n\(hello)"),
     odd("status -200", notHTTP, "HTTP/1.1 -200 OK\r\n\(hello)"),
-    odd("a status in words", notHTTP, "HTTP/1.1 fine OK\r\n\(hello)"),
-    odd("an empty reason", answered, "HTTP/1.1 200 \r\n\(hello)"),
     odd("no reason", unreadable, "HTTP/1.1 200\r\n\(hello)"),
   ]
 
@@ -100,12 +77,9 @@ extension Scenario {
     redirect("to an empty location", to: "", end: .response(statusCode: 302)),
     redirect("to what is no URL", to: "//[::1", end: .response(statusCode: 302)),
     redirect("to no host", to: "//:80/", end: .failure(.unsupportedURL, statusCode: nil)),
-    redirect("to data:", to: "data:text/plain,hello"), redirect("to file:", to: "file:///etc/hostname"),
+    redirect("to data:", to: "data:text/plain,hello"),
     redirect("to ftp:", to: "ftp://127.0.0.1/file", end: .failure(.unsupportedURL, statusCode: nil)),
-    redirect("to mailto:", to: "mailto:ada@host.test"),
-    redirect("to a relative path above the root", to: "../../end?x=1#y"),
-    redirect("to a query alone", to: "?end"), redirect("to two slashes", to: "//"),
-    redirect("to http: without a host", to: "http:end"), redirect("to a path with a blank", to: "/the end"),
+    redirect("to two slashes", to: "//"),
   ]
 
   private static let contents: [Scenario] = [
@@ -124,12 +98,10 @@ extension Scenario {
   ]
 
   private static let brokenBody = RequestEnd.failure(.body, statusCode: nil)
-  /// A head that libcurl gives up on, and does not say why.
-  private static let unread = RequestEnd.failure(.other, statusCode: nil)
   /// What libcurl does not take for a head.
   private static let notHTTP = RequestEnd.failure(.invalidResponse, statusCode: nil)
   /// A head that Foundation cannot read, from 8.7 on without a word that says so.
-  private static let unreadable = isCurl("8.7") ? unread : notHTTP
+  private static let unreadable = isCurl("8.7") ? RequestEnd.failure(.other, statusCode: nil) : notHTTP
 
   private static let isStrict = isCurl("8.17")
   private static let ok = "HTTP/1.1 200 OK\r\n"

@@ -7,9 +7,7 @@ import TestSupport
 struct WaitTests {
   /// What holds the connections, from the table of programs in which a count of transfers is wrong.
   enum Holder: String, CaseIterable, Sendable {
-    case plain, challenge, redirects, suspension, otherSpelling, raisedLimit, installed, cancelled, closed
-    /// As the first; what waits has a handler, or is a download.
-    case handler, download
+    case plain, challenge, redirects, suspension, otherSpelling, installed, cancelled, closed
 
     /// How many connections a host gets.
     var limit: Int { self == .redirects ? 6 : self == .cancelled ? 2 : 1 }
@@ -20,13 +18,8 @@ struct WaitTests {
     let run = try WaitRun(limit: holder.limit, isInstalled: holder == .installed)
     defer { run.stop() }
     try await run.hold(by: holder)
-    try await run.measureWait(at: holder == .otherSpelling ? run.url("localhost", "/wait") : nil) {
-      switch holder {
-      case .handler: $0.dataTask(with: $1) { _, _, _ in }
-      case .download: $0.downloadTask(with: $1) { _, _, _ in }
-      default: $0.dataTask(with: $1)
-      }
-    }
+    try await run.measureWait(
+      at: holder == .otherSpelling ? run.url("localhost", "/wait") : run.origin.url("/wait"))
   }
 
   /// Where a request that no filter chose holds the only connection, the time before an upload is none of it.
@@ -35,25 +28,20 @@ struct WaitTests {
     let run = try WaitRun(limit: 1, options: options)
     defer { run.stop() }
     try await run.hold(by: .plain)
-    let (observation, _) = try await run.endWait {
-      let request = with(URLRequest(url: $1)) { ($0.httpMethod, $0.httpBody) = ("POST", Data([1, 2, 3])) }
-      return $0.dataTask(with: request)
+    let request = with(URLRequest(url: run.origin.url("/wait"))) {
+      ($0.httpMethod, $0.httpBody) = ("POST", Data([1, 2, 3]))
     }
+    let (observation, _) = try await run.endWait(of: request)
     let wait = observation.timings[nanoseconds: .queue]
     #expect(observation.timings[.upload] == nil, "\(observation.timings)")
     #expect(wait.map { $0 >= WaitRun.pause * 1_000_000 - TCPInfo.resolution } != false)
   }
 
-  private static let otherWays: [(FrontServer.Way, Int)] =
-    Extent.isExtensive
-    ? [.tls, .tlsThatCloses, .ipv6].flatMap { way in [1, 2, 6].map { (way, $0) } }
-    : [(.tls, 1), (.tlsThatCloses, 6), (.ipv6, 2)]
-
   /// By TLS, on connections that are closed after each response, by IPv6, and in a session that was tapped
   /// when it existed.
   @Test(
-    .needs(.program), .usesFrontServer,
-    .serialized, arguments: otherWays)
+    .needs(.program), .usesFrontServer, .serialized,
+    arguments: [(FrontServer.Way.tls, 1), (.tlsThatCloses, 6), (.ipv6, 2)])
   func `a wait is that of other ways to a server`(way: FrontServer.Way, limit: Int) async throws {
     try await TrustedCertificate.prepare()
     try ExitValues.give("WaitTests.1", way, limit)
@@ -71,48 +59,37 @@ struct WaitTests {
   }
 
   /// One request at a time waits for nothing.
-  @Test(.serialized, .needs(.program), .usesFrontServer, arguments: [false, true])
-  func `by HTTP/2 there is no wait`(isInstalled: Bool) async throws {
+  @Test(.needs(.program), .usesFrontServer) func `by HTTP/2 there is no wait`() async throws {
     try await TrustedCertificate.prepare()
-    try ExitValues.give("WaitTests.2", isInstalled)
     await #expect(processExitsWith: .success) {
-      let isInstalled = try ExitValues.take("WaitTests.2", Bool.self)
-      let run = try WaitRun(limit: 6, isInstalled: isInstalled)
+      let run = try WaitRun(limit: 6)
       run.session.keep()
       let front = try await FrontServer.start(before: run.origin)
       for _ in 0..<20 { _ = try await run.session.data(from: front.url(.http2, "/wait")) }
       let ended = try await run.ended(20)
-      #expect(ended.allSatisfy { $0.protocolVersion == .http2 })
-      #expect(ended.allSatisfy { $0.timings[.queue] == nil })
+      #expect(ended.allSatisfy { $0.protocolVersion == .http2 && $0.timings[.queue] == nil })
       // Each took less than 10 ms, or nothing else was sent meanwhile.
-      #expect(ended.contains { $0.timings[.transfer] != nil })
-      for observation in ended where observation.timings[.transfer] != nil {
-        #expect(observation.phaseSum == observation.elapsed)
-      }
+      let whole = ended.filter { $0.timings[.transfer] != nil }
+      #expect(!whole.isEmpty && whole.allSatisfy { $0.phaseSum == $0.elapsed })
       try await front.stop()
     }
   }
 
   /// libcurl tells no time of a connection whose handshake fails: all since the look-up of the name is the
   /// handshake's.
-  @Test(arguments: [false, true])
-  func `a handshake that fails is the handshake's time`(isInstalled: Bool) async throws {
+  @Test func `a handshake that fails is the handshake's time`() async throws {
     let pause = 60
     let origin = try Origin(greeting: [.think(pause), .text("this is no TLS\r\n"), .close]) { _ in [] }
     let (tap, observer) = URLSessionTap.observed()
-    let base = URLSessionConfiguration.ephemeral
-    let session = isInstalled ? URLSession(configuration: base) : tap.session(base)
-    if isInstalled { tap.install(on: session, client: "test") }
     let url = try #require(URL(string: "https://127.0.0.1:\(origin.port)/"))
-    await #expect(throws: URLError.self) { try await session.data(from: url) }
+    await #expect(throws: URLError.self) { try await tap.session().data(from: url) }
     let observation = try await observer.end()
     // From 8.0 on libcurl says when the connection was open. That may be noted while the server pauses.
     let connect = observation.timings[nanoseconds: .connect]
     #expect((connect != nil) == Scenario.isCurl("8.0"))
     let handshake = try #require(observation.timings[nanoseconds: .tls], "\(observation.timings)")
     #expect((connect ?? 0) + handshake >= Int64(pause - 1) * 1_000_000)
-    #expect(observation.phaseSum == observation.elapsed)
-    #expect(observation.cutOffPhase == .tls)
+    #expect(observation.phaseSum == observation.elapsed && observation.cutOffPhase == .tls)
   }
 
   /// All of a proxy's hosts share its connections.
@@ -135,7 +112,7 @@ final class WaitRun: Sendable {
   let origin: Origin
   let session: URLSession
   private let observer = RecordingObserver()
-  private let delegate = AnsweringDelegate()
+  private let delegate = TranscriptDelegate(.init(credential: Scenario.credential), uploadBody: [])
   private let letGo: Gate
   private let arrivals: Arrivals
   /// The server's pause between the gate and the end of what it held, in milliseconds.
@@ -192,7 +169,7 @@ final class WaitRun: Sendable {
 
   func hold(by holder: WaitTests.Holder) async throws {
     switch holder {
-    case .plain, .installed, .handler, .download: resume(origin.url("/held"))
+    case .plain, .installed: resume(origin.url("/held"))
     case .closed: resume(origin.url("/closed"))
     case .challenge: resume(origin.url("/secret"))
     case .redirects:
@@ -206,9 +183,6 @@ final class WaitRun: Sendable {
       // Foundation sends the request again, on another connection.
       return try await held(2)
     case .otherSpelling: resume(try url("LOCALHOST", "/held"))
-    case .raisedLimit:
-      session.configuration.httpMaximumConnectionsPerHost = 6
-      resume(origin.url("/held"))
     case .cancelled:
       resume(origin.url("/held"))
       resume(origin.url("/held"))
@@ -230,11 +204,9 @@ final class WaitRun: Sendable {
   }
 
   /// Makes a request that has to wait, and lets the server go on: when, the second result says.
-  func endWait(
-    at url: URL? = nil, by make: (URLSession, URL) -> URLSessionTask
-  ) async throws -> (RequestObservation, opened: Int64) {
+  func endWait(of request: URLRequest) async throws -> (RequestObservation, opened: Int64) {
     let (started, ended) = (observer.started.count, observer.ended.count)
-    make(session, url ?? origin.url("/wait")).resume()
+    session.dataTask(with: request).resume()
     try await observer.waitForStarts(started + 1)
     let opened = Timestamp.now.nanosecondsSinceEpoch
     letGo.open()
@@ -243,11 +215,8 @@ final class WaitRun: Sendable {
   }
 
   /// Makes a request that has to wait, lets the server go on, and compares the wait.
-  func measureWait(
-    at url: URL? = nil, isKnown: Bool = true,
-    by make: (URLSession, URL) -> URLSessionTask = { $0.dataTask(with: $1) }
-  ) async throws {
-    let (observation, opened) = try await endWait(at: url, by: make)
+  func measureWait(at url: URL, isKnown: Bool = true) async throws {
+    let (observation, opened) = try await endWait(of: URLRequest(url: url))
     let arrived = try await arrivals.instant(ofPathEnding: "/wait")
     let earliest = opened + Self.pause * 1_000_000
     let phases = observation.timings
@@ -280,16 +249,6 @@ final class Arrivals: Sendable {
   }
 }
 
-/// Answers each challenge, and lets everything else be done.
-final class AnsweringDelegate: NSObject, URLSessionDataDelegate {
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
-    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
-  ) {
-    completionHandler(.useCredential, Scenario.credential)
-  }
-}
-
 extension RequestObservation {
   /// What all phases take, in nanoseconds.
   var phaseSum: Int64 { RequestTimings.Phase.allCases.reduce(0) { $0 + (timings[nanoseconds: $1] ?? 0) } }
@@ -299,10 +258,10 @@ extension RequestObservation {
   var isSentAgain: Bool { retransmittedSegments ?? 0 > 0 }
 
   /// The first of ten of which nothing was sent again.
-  static func sentOnce(_ make: () async throws -> [RequestObservation]) async throws -> [RequestObservation] {
+  static func sentOnce(_ make: () async throws -> RequestObservation) async throws -> RequestObservation {
     for _ in 0..<10 {
       let made = try await make()
-      if made.allSatisfy({ !$0.isSentAgain }) { return made }
+      if !made.isSentAgain { return made }
     }
     throw SentAgain()
   }

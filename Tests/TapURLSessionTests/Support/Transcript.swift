@@ -48,15 +48,14 @@ final class TranscriptDelegate: NSObject, URLSessionDataDelegate, URLSessionDown
   struct Behaviour: Sendable {
     var followsRedirects = true
     var credential: URLCredential?
-    var answersChallenges = true
+    /// Whether it answers questions at all.
+    var answers = true
   }
 
   let done = Gate()
   let invalid = Gate()
   let firstData = Gate()
   let challenged = Gate()
-  /// When the head of a response came, by its status.
-  let heads = Mutex<[Int: Instant]>([:])
 
   private let behaviour: Behaviour
   private let uploadBody: [UInt8]
@@ -75,9 +74,7 @@ final class TranscriptDelegate: NSObject, URLSessionDataDelegate, URLSessionDown
     _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
     completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
   ) {
-    let status = (response as? HTTPURLResponse)?.statusCode ?? 0
-    note("response \(status)")
-    heads.withLock { $0[status] = .now }
+    note("response \((response as? HTTPURLResponse)?.statusCode ?? 0)")
     completionHandler(.allow)
   }
 
@@ -109,7 +106,7 @@ final class TranscriptDelegate: NSObject, URLSessionDataDelegate, URLSessionDown
     newRequest request: URLRequest, completionHandler: @escaping (URLRequest?) -> Void
   ) {
     note("redirect \(response.statusCode) to \(request.httpMethod ?? "") \(request.url?.path ?? "")")
-    completionHandler(behaviour.followsRedirects ? request : nil)
+    if behaviour.answers { completionHandler(behaviour.followsRedirects ? request : nil) }
   }
 
   func urlSession(
@@ -118,7 +115,7 @@ final class TranscriptDelegate: NSObject, URLSessionDataDelegate, URLSessionDown
   ) {
     defer { challenged.open() }
     note("challenge \(challenge.previousFailureCount) for \(challenge.protectionSpace.realm ?? "")")
-    guard behaviour.answersChallenges else { return }
+    guard behaviour.answers else { return }
     if let credential = behaviour.credential {
       completionHandler(.useCredential, credential)
     } else {

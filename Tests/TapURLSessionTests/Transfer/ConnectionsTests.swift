@@ -17,14 +17,10 @@ struct ConnectionsTests {
 
   enum Ending: String, CaseIterable, Sendable { case kept, closed, torn, timeout, cancel }
 
-  @Test(arguments: Kind.allCases, TappedSession.allCases)
-  func `the socket of a first response is found`(kind: Kind, session: TappedSession) async throws {
-    for ending in [Ending.kept, .closed] { try await expectRoundTrip(of: kind, ending, session) }
-  }
-
-  @Test(arguments: [Ending.torn, .timeout, .cancel], TappedSession.allCases)
-  func `the socket of a cut request is found`(ending: Ending, session: TappedSession) async throws {
-    try await expectRoundTrip(of: .data, ending, session)
+  @Test(arguments: Ending.allCases, TappedSession.allCases)
+  func `the socket of a request is found, whole or cut`(ending: Ending, session: TappedSession) async throws {
+    let isWhole = ending == .kept || ending == .closed
+    for kind in isWhole ? Kind.allCases : [.data] { try await expectRoundTrip(of: kind, ending, session) }
   }
 
   private func expectRoundTrip(of kind: Kind, _ ending: Ending, _ session: TappedSession) async throws {
@@ -44,13 +40,11 @@ struct ConnectionsTests {
     var call = AppCall(kind: kind, style: .sessionDelegate, request: request)
     call.makeSession = session.make(tap)
     if ending == .cancel { (call.interruption, call.isDue, call.goOn) = (.cancel, isDue, over) }
-    let ended = observer.ended.count
+    let count = observer.ended.count
     _ = try await call.run(.ephemeral)
-    try await observer.waitForEnds(ended + 1)
-    let observation = try #require(observer.ended.last)
+    let observation = try await observer.end(count + 1)
     #expect(observation.openedConnections == 1 && observation.networkRoundTrip != nil, "\(observation)")
-    #expect(observation.retransmittedSegments != nil)
-    #expect(unknown.value == 0)
+    #expect(observation.retransmittedSegments != nil && unknown.value == 0)
   }
 
   /// By HTTP/2 Foundation keeps the socket while other streams use it.
@@ -144,11 +138,9 @@ struct ConnectionsTests {
 
   /// What has come over the connection before: `nil` if that is unknown.
   private static func segmentsBefore(_ result: Connections.Result) throws -> Int? {
-    guard case .read(let reading) = result else { throw NotRead(result: "\(result)") }
+    guard case .read(let reading) = result else { throw TestFailure("not read: \(result)") }
     return reading.previous?.receivedSegments
   }
-
-  private struct NotRead: Error { let result: String }
 
   /// A port of this machine that was closed may come again, for a connection to another server.
   @Test func `what was read before is of the same connection`() throws {
@@ -268,26 +260,20 @@ struct ConnectionsTests {
   }
 
   @Test func `a count knows since when there was room`() {
-    /// Whether a transfer that ends had room, of those that begin, at instants in order.
-    enum Step { case begin(limit: Int), end(since: Int64) }
-    func hadRoom(_ steps: (at: Int64, Step)...) -> [Bool] {
+    /// Whether the transfers that end had room. `3>2` is the begin of one at 3, in a session with two
+    /// connections to a host, `4<0` the end at 4 of one that began at 0.
+    func hadRoom(_ steps: String) -> [Bool] {
       let count = TransferCount()
-      return steps.compactMap { at, step in
-        switch step {
-        case .begin(let limit):
-          count.enter(limit: limit, at: Instant(nanoseconds: at))
-          return nil
-        case .end(let start):
-          return count.leave(at: Instant(nanoseconds: at), since: Instant(nanoseconds: start))
-        }
+      return steps.split(separator: " ").compactMap { step -> Bool? in
+        let numbers = step.split { "<>".contains($0) }.compactMap { Int64($0) }
+        let now = Instant(nanoseconds: numbers[0])
+        if step.contains("<") { return count.leave(at: now, since: Instant(nanoseconds: numbers[1])) }
+        count.enter(limit: Int(numbers[1]), at: now)
+        return nil
       }
     }
-    let two = hadRoom(
-      (0, .begin(limit: 2)), (1, .begin(limit: 2)), (2, .end(since: 0)), (2, .begin(limit: 2)),
-      (3, .begin(limit: 2)), (4, .end(since: 0)), (5, .end(since: 4)), (5, .end(since: 5)))
-    #expect(two == [true, false, false, true])
+    expectEqual(hadRoom("0>2 1>2 2<0 2>2 3>2 4<0 5<4 5<5"), [true, false, false, true])
     // The least limit is that of all. 0 is no limit, nor is less.
-    #expect(hadRoom((0, .begin(limit: 1)), (0, .begin(limit: 2)), (1, .end(since: 0))) == [false])
-    #expect(hadRoom((0, .begin(limit: 0)), (0, .begin(limit: -1)), (1, .end(since: 0))) == [true])
+    expectEqual([hadRoom("0>1 0>2 1<0"), hadRoom("0>0 0>-1 1<0")], [[false], [true]])
   }
 }

@@ -73,26 +73,76 @@ struct TransferInfoTests {
     }
   }
 
+  /// The status code of the last response names no place to go to (RFC 9110, section 15.4.5): the redirect
+  /// before it was followed.
   @Test func `a redirect's phases are those of the last leg`() async throws {
     let origin = try Origin { request in
       request.path == "/end"
-        ? [.think(150), .response(body: [1, 2])] : [.think(200), .redirect(to: "/end")]
-    }
-    let observation = try await observation(.async, origin.url("/start"))
-    #expect(observation.resendCount == 1 && observation.responseBodySize == 2)
-    let processing = try #require(Self.milliseconds(observation.timings[.processing]))
-    #expect(processing >= 100 && observation.duration / .milliseconds(1) - processing >= 199)
-    #expect(observation.duration >= .milliseconds(349))
-  }
-
-  /// A status code that names no place to go to (RFC 9110, section 15.4.5): the redirect before it was
-  /// followed.
-  @Test func `a response to a redirect that is none itself`() async throws {
-    let origin = try Origin { request in
-      request.path == "/end" ? [.response("304 Not Modified")] : [.redirect(to: "/end")]
+        ? [.think(150), .response("304 Not Modified")] : [.think(200), .redirect(to: "/end")]
     }
     let observation = try await observation(.delegate, origin.url("/start"))
-    #expect(observation.statusCode == 304 && observation.resendCount == 1)
+    #expect(observation.resendCount == 1 && observation.statusCode == 304)
+    let processing = try #require(Self.milliseconds(observation.timings[.processing]))
+    #expect(processing >= 100 && observation.duration / .milliseconds(1) - processing >= 199)
+  }
+
+  /// What comes first of a response, long before the rest.
+  @Test(
+    arguments: ["HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\n"],
+    [Way.async, .handler, .delegate])
+  func `the first byte is that of the first piece, whoever listens`(piece: String, way: Way) async throws {
+    let (begun, goesOn) = (Gate(), Gate())
+    let origin = try Origin { request in
+      request.path == "/other"
+        ? [.response()]
+        : [.text(piece), .signal(begun), .hold(goesOn), .think(100), .text("Content-Length: 1\r\n\r\na")]
+    }
+    let opening = Task {
+      try await begun.wait()
+      // Whole requests after the piece: Foundation's queue has come to it by then.
+      let other = URLSession(configuration: .ephemeral)
+      for _ in 0..<3 { _ = try await other.data(from: origin.url("/other")) }
+      goesOn.open()
+    }
+    let observation = try await observation(way, origin.url())
+    try await opening.value
+    let firstByte = try #require(observation.timeToFirstByte)
+    #expect(firstByte <= observation.duration - .milliseconds(100))
+    #expect(try #require(observation.timings[.transfer]) >= .milliseconds(90))
+    #expect(observation.phaseSum == observation.elapsed)
+  }
+
+  /// The request is sent again, and libcurl's total is that of the second time.
+  @Test func `of a task that was suspended and cancelled no phase is of the time before`() async throws {
+    let (arrivals, over) = (Arrivals(), Gate())
+    let pause = 25
+    let origin = try Origin { request in
+      if request.path == "/other" { return [.response()] }
+      poll(nil, 0, Int32(pause))
+      arrivals.note(request.path)
+      return [.hold(over)]
+    }
+    defer { over.open() }
+    let (session, other) = (tap.session(), URLSession(configuration: .ephemeral))
+    var count = 0
+    let observation = try await RequestObservation.sentOnce {
+      count += 1
+      let task = session.dataTask(with: origin.url("/suspended"))
+      task.resume()
+      try await arrivals.wait(for: 2 * count - 1)
+      task.suspend()
+      // A whole request of another session: Foundation's queue has come to the suspension by then.
+      _ = try await other.data(from: origin.url("/other"))
+      task.resume()
+      try await arrivals.wait(for: 2 * count)
+      task.cancel()
+      return try await observer.end(count)
+    }
+    #expect(observation.end == .cancelled && observation.cutOffPhase == .processing)
+    let processing = try #require(observation.timings[nanoseconds: .processing])
+    // The server had all of the request, twice, and paused.
+    let least = Int64(pause) * 1_000_000 - TCPInfo.resolution
+    #expect(processing >= least && observation.phaseSum <= observation.elapsed - least)
   }
 
   @Test(
@@ -118,7 +168,7 @@ struct TransferInfoTests {
   }
 
   @Test(arguments: [Way.async, .handler, .delegate, .download])
-  func `a body that is reset has the size of what had come`(way: Way) async throws {
+  func `a body that is cut has the size of what had come`(way: Way) async throws {
     let origin = try Origin { _ in [.torn, .think(50), .close] }
     let observation = try await observation(way, origin.url())
     #expect(observation.end == .failure(.connectionLost, statusCode: 200))
@@ -128,19 +178,17 @@ struct TransferInfoTests {
     #expect(processing + transfer >= 25)
   }
 
-  @Test func `a cancel in the body leaves the size of what had come`() async throws {
+  @Test func `so has one that the app cancels`() async throws {
     let (arrived, over) = (Gate(), Gate())
     let origin = try Origin { _ in [.torn, .signal(arrived), .hold(over)] }
     defer { over.open() }
     var call = AppCall(kind: .data, style: .sessionDelegate, request: URLRequest(url: origin.url()))
-    (call.interruption, call.waitsForData) = (.cancel, true)
-    (call.isDue, call.goOn) = (arrived, over)
+    (call.interruption, call.waitsForData, call.isDue, call.goOn) = (.cancel, true, arrived, over)
     _ = try await call.run(tap.sessionConfiguration(from: .ephemeral, client: "test"))
     let observation = try await observer.end()
-    #expect(observation.end == .cancelled)
-    #expect(observation.responseBodySize == 9)
-    #expect(observation.timeToFirstByte != nil)
+    #expect(observation.end == .cancelled && observation.responseBodySize == 9)
     #expect(observation.timings[.transfer] != nil && observation.cutOffPhase == .transfer)
+    #expect(observation.timeToFirstByte != nil)
   }
 
   @Test func `without libcurl's info a response is as long as its head says, or as what came of it`() throws {
