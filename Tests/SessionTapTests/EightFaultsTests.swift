@@ -41,7 +41,10 @@ struct EightFaultsTests {
       case .refusing: ["requests of `rates` to GET", "failed", "no connection could be made"]
       case .errors: ["requests of `payments` to GET", "failed", "500 Internal Server Error"]
       case .lookUp:
-        ["requests of `rates` to GET", "took 2", "of it is resolve, the look-up of the host's name"]
+        [
+          "requests of `rates` to GET", "of them over 1 s",
+          "of it is resolve, the look-up of the host's name",
+        ]
       case .processor: ["served requests of GET /checkout took", "of it the app's own; the process keeps"]
       case .manyCalls: ["GET /checkout makes ", " calls of `stock` for each request"]
       // What nobody starts, no client has made: the tap is not asked either.
