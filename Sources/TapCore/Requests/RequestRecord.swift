@@ -127,6 +127,8 @@ package final class RequestRecord: Sendable {
   package func end(
     _ end: RequestEnd, at instant: Instant = .now, _ add: (inout RequestObservation) -> Void = { _ in }
   ) {
+    // Freed without the lock: what is under it is inlined for each caller.
+    var slot = BlackBox.Slot.none
     announce { state in
       switch state.stage {
       case .made:
@@ -140,9 +142,10 @@ package final class RequestRecord: Sendable {
         contents.observation.end(end, after: instant.nanoseconds &- start.nanoseconds, add)
         if let upstream = state.calls.time(at: instant) { contents.observation.setUpstream(upstream) }
       }
-      recorder.blackBox?.free(&state.slot, at: instant)
+      swap(&slot, &state.slot)
       return true
     }
+    recorder.blackBox?.free(&slot, at: instant)
   }
 
   /// Changes what is known of the calls within this served request. Does nothing once it has ended.
