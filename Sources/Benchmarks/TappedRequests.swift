@@ -36,7 +36,8 @@ extension Benchmark {
     value: { try await LoopbackTransfers.shared.download(by: .tapped) * 1_000 },
     referenceValue: { try await LoopbackTransfers.shared.download(by: .stock) * 1_000 })
 
-  /// Heap allocations of a tapped GET beyond those of a stock one, metrics and log included: of 1,000 after 500.
+  /// Heap allocations of a tapped GET beyond those of a stock one, metrics and log included: of 1,000 after
+  /// 500.
   static let requestAllocations = Benchmark(
     "request.allocations", unit: "allocs", reference: "a whole request without the tap", rounds: 1,
     isUsable: Valgrind.isInstalled,

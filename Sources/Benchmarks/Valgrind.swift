@@ -62,7 +62,8 @@ enum Valgrind {
     return text.split(separator: "\n")
   }
 
-  /// An operation that this program repeats under valgrind, or in a process of its own: `--loop NAME COUNT [ORIGIN]`.
+  /// An operation that this program repeats under valgrind, or in a process of its own: `--loop NAME COUNT
+  /// [ORIGIN]`.
   enum Loop: String {
     case mutex
     case record

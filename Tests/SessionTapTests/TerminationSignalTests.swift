@@ -136,14 +136,16 @@ import TestSupport
       let tap = try Tap.start(.test(log: .memory) { ($0.isQuiet, $0.logging.recentLineLimit) = (false, 9) })
       let request = tap.outbound.begin(client: "c", method: "GET", url: "http://host/slow?token=s3cret")
       try await tap.runUntilTerminated {
-        let isTold = DispatchSemaphore(value: 0)
         try await withTaskCancellationHandler {
           kill(getpid(), SIGTERM)
-          try await Poll.until("the warning") { tap.logText.contains("has not ended") }
-          isTold.signal()
+          try await Gate.waitForCancel()
         } onCancel: {
           // As Foundation, which may stand still here (corelibs 5412).
-          _ = isTold.wait(timeout: .now() + 60)
+          let deadline = ContinuousClock.now + .seconds(60)
+          while !tap.logText.contains("has not ended") {
+            guard .now < deadline else { exit(8) }
+            sched_yield()
+          }
         }
       }
       withExtendedLifetime(request) { exit(7) }

@@ -24,7 +24,8 @@ actor SharedChromium {
   }
 }
 
-/// A headless Chromium, driven by the DevTools protocol over two pipes: messages of JSON, each ended by a NUL.
+/// A headless Chromium, driven by the DevTools protocol over two pipes: messages of JSON, each ended by a
+/// NUL.
 final class Chromium: Sendable {
   fileprivate struct State {
     var lastID = 0

@@ -101,8 +101,8 @@ struct PageContent: Sendable {
 }
 
 extension EndpointRoute {
-  /// Its answer, which is made on another thread than the one that asks: in an endpoint that is the one of all
-  /// connections.
+  /// Its answer, which is made on another thread than the one that asks: in an endpoint that is the one of
+  /// all connections.
   func answer(_ request: EndpointRequest) async throws -> EndpointResponse {
     guard case .deferred(let start) = handler else {
       throw TestFailure("it is made on the queue of all connections")
