@@ -10,6 +10,7 @@ package final class BlackBox: Sendable {
     fileprivate let index: Int32
 
     static let none = Slot(index: -1)
+    var isNone: Bool { index == Slot.none.index }
     /// The request found no slot, and is counted.
     fileprivate static let missing = Slot(index: -2)
   }
@@ -86,9 +87,9 @@ package final class BlackBox: Sendable {
 
   /// Forgets a request, which has ended or was given up.
   @inline(never)
-  package func free(_ slot: inout Slot, at end: @autoclosure () -> Instant) {
+  package func free(_ slot: inout Slot, at end: Instant) {
     if slot.index >= 0 {
-      self[slot.index].free(at: end())
+      self[slot.index].free(at: end)
       freeSlots.withLock { $0.append(slot.index) }
     } else if slot.index == Slot.missing.index {
       count(-1)

@@ -99,7 +99,7 @@ package final class RequestRecord: Sendable {
     }
     recorder.count(-1)
     // It may not have begun.
-    if let box = recorder.blackBox { state.withLock { box.free(&$0.slot, at: .now) } }
+    if recorder.blackBox != nil { state.withLock { if !$0.slot.isNone { free(&$0.slot, at: .now) } } }
   }
 
   package var isActive: Bool { state.withLock { if case .active = $0.stage { true } else { false } } }
@@ -127,8 +127,6 @@ package final class RequestRecord: Sendable {
   package func end(
     _ end: RequestEnd, at instant: Instant = .now, _ add: (inout RequestObservation) -> Void = { _ in }
   ) {
-    // Freed without the lock: what is under it is inlined for each caller.
-    var slot = BlackBox.Slot.none
     announce { state in
       switch state.stage {
       case .made:
@@ -142,11 +140,14 @@ package final class RequestRecord: Sendable {
         contents.observation.end(end, after: instant.nanoseconds &- start.nanoseconds, add)
         if let upstream = state.calls.time(at: instant) { contents.observation.setUpstream(upstream) }
       }
-      swap(&slot, &state.slot)
+      // With the lock: no line says the end of a request that a black box still has.
+      if !state.slot.isNone { free(&state.slot, at: instant) }
       return true
     }
-    recorder.blackBox?.free(&slot, at: instant)
   }
+
+  @inline(never)
+  private func free(_ slot: inout BlackBox.Slot, at end: Instant) { recorder.blackBox?.free(&slot, at: end) }
 
   /// Changes what is known of the calls within this served request. Does nothing once it has ended.
   @discardableResult
