@@ -41,12 +41,32 @@ import TestSupport
   ) async throws {
     let tap = try Tap(.test())
     if isStarted { try tap.start() }
-    let runs = (0..<2).map { _ in Task { try await tap.run() } }
+    let runs = (0..<(isStarted ? 2 : 1)).map { _ in Task { try await tap.run() } }
     try await Poll.until("the address") { tap.address != nil }
     if isCancelled { runs[0].cancel() } else { await tap.shutdown() }
     for run in runs { try await run.value }
     #expect(tap.address == nil)
     #expect(throws: TapError.self) { try tap.start() }
+  }
+
+  @Test func `services that begin at once start the tap once`() async throws {
+    for _ in 0..<Extent.of(20, extensive: 200) {
+      let (tap, begin, ready) = (try Tap(.test()), Gate(), Watched(0))
+      let runs = (0..<8).map { _ in
+        Task(executorPreference: ThreadExecutor.shared) { () -> TapError.Code? in
+          ready.change { $0 += 1 }
+          begin.waitBlocking()
+          do throws(TapError) { try await tap.run() } catch { return error.code }
+          return nil
+        }
+      }
+      try await ready.wait("the tasks") { $0 == runs.count }
+      begin.open()
+      try await Poll.until("the address") { tap.address != nil }
+      await tap.shutdown()
+      // One that begins late finds a tap that is shut down.
+      for run in runs { #expect(await run.value != .startedBefore) }
+    }
   }
 
   @Test func `every shutdown returns when the tap is shut down, and waits for nothing else`() async throws {

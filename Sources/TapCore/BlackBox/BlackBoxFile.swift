@@ -105,7 +105,9 @@ package final class BlackBoxFile: Sendable {
     state.withLock { state in
       guard let file = state.descriptors, let memory = state.memory else { return (nil, false) }
       let status = try? System.status(ofDescriptor: file.descriptor)
-      guard status?.size == BlackBoxHeader.fileSize, memory.hasMagic else {
+      // Read, and not looked at in the memory: it may be cut now. An emptied file of the same size has none.
+      let magic = try? System.beginning(of: file.descriptor, count: BlackBoxHeader.magic.count)
+      guard status?.size == BlackBoxHeader.fileSize, magic == BlackBoxHeader.magic else {
         Self.leave(&state)
         return ("was cut by another process, and is used no more", false)
       }

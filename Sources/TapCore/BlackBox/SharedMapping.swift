@@ -83,10 +83,4 @@ struct SharedMapping: @unchecked Sendable {
   }
 
   func clear() { memset(memory, 0, size) }
-
-  /// Whether the file has not been emptied.
-  var hasMagic: Bool {
-    UnsafeRawBufferPointer(start: memory, count: BlackBoxHeader.magic.count).elementsEqual(
-      BlackBoxHeader.magic)
-  }
 }
