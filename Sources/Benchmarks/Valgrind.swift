@@ -3,7 +3,7 @@ import SessionTap
 import Synchronization
 
 /// Counts what one operation costs, by running this program under valgrind: the same in every run, however
-/// noisy the machine. Requests are answered by the process that asks, which is not counted.
+/// noisy the machine. Requests are answered by this process, which is not counted.
 enum Valgrind {
   struct Failure: Error, CustomStringConvertible {
     var description: String { "valgrind did not count" }

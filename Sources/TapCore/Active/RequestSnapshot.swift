@@ -81,7 +81,7 @@ public struct RequestSnapshot: Sendable, Equatable {
   public var responseBodySize: Int64? { progress.responseBodySize }
   /// For how long nothing has passed in either direction, as far as that was seen: until the last look at the
   /// request, two seconds ago at most. Where only looks tell, the time before the first one is missing. `nil`
-  /// where nobody has seen it.
+  /// if it is unknown.
   public var idleTime: Duration? {
     (progress.lastActivity ?? progress.quietSince).map { max(.zero, $0.duration(to: progress.seen ?? now)) }
   }
