@@ -6,7 +6,7 @@ import TapCore
 ///     var configuration = RequestLog.Configuration()
 ///     configuration.sampling = LogSampling(rate: 0.01, slow: .seconds(1))
 ///
-/// Every request with a 5xx or without a complete response gets one.
+/// Every request with a 5xx, and every one that fails without a complete response, gets one.
 public struct LogSampling: Sendable {
   /// A request that takes at least this long always gets a line; with 0 or less, every request does. `nil` by
   /// default: no duration keeps a line.

@@ -3,8 +3,8 @@ import TapLibc
 
 /// The address of the app's own endpoint, by which a scrape of the app by itself is recognized.
 ///
-/// Only the URL of a request is known when it is counted as started, not yet its peer's address. So another
-/// name that resolves to this machine is not recognized.
+/// Only the URL of a request is known when the tap decides whether to record it, not yet its peer's address.
+/// So another name that resolves to this machine is not recognized.
 package struct OwnEndpoint: Sendable {
   let port: Int
   private let address: IPAddress?

@@ -130,7 +130,7 @@ package struct ActiveRequestTable: Sendable {
     return exemptions.contains(request.client) || request.urlTemplate.map(exemptions.contains) == true
   }
 
-  /// Those that wait since an instant or an earlier one.
+  /// Those that have been active or unstarted since an instant or an earlier one.
   func list(since instant: Instant) -> [Request] {
     entries.prefix { $0.start <= instant }.compactMap(\.request)
   }

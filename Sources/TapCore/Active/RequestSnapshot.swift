@@ -123,8 +123,8 @@ package struct RequestProgress: Sendable, Equatable {
 
 /// What knows how far a request has come.
 ///
-/// The request's record keeps it for as long as it lives itself. So it is a small object that leads neither
-/// to the record nor to what ends the request: to ask it keeps nothing alive, whatever ends meanwhile.
+/// The request's record keeps it until the request's end. So it must not keep alive what would end a request
+/// that is abandoned, nor the record.
 package protocol RequestProgressSource: AnyObject, Sendable {
   /// How far the request has come. Called on any thread between the begin and the end of the request, and
   /// later: waits for no more than a short lock, and calls neither Foundation nor libcurl.

@@ -1,7 +1,9 @@
 import Synchronization
 
-/// Reports to the consumers the requests that wait, and at the end of the process those that are active.
+/// Lists the requests that have not ended. Reports to the consumers those that wait, and at the end of the
+/// process those that are active.
 final class WaitReporter: Sendable {
+  /// Of the requests that the app makes, then of those that it serves.
   private let metrics: [RequestMetrics]
   private let consumers: [any RequestConsumer]
   private let lookTime: Duration
@@ -52,7 +54,9 @@ final class WaitReporter: Sendable {
       oldest: snapshots(of: all, atMost: count, at: now).requests)
   }
 
-  /// The oldest requests, brought up to date, and how many were to be shown.
+  /// The oldest requests, brought up to date, and how many were to be shown: some may have ended.
+  ///
+  /// - Parameter instant: The snapshots are of no earlier moment.
   private func snapshots(
     of requests: [ActiveRequestTable.Request], atMost limit: Int, at instant: Instant
   ) -> (requests: [RequestSnapshot], count: Int) {

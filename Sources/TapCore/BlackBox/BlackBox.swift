@@ -1,7 +1,8 @@
 import Synchronization
 
 /// Keeps the active and the unstarted requests in a file that outlives the process: a slot for each, which
-/// the thread of the request writes at its begin and frees at its end. It waits for a short lock at most.
+/// the thread of the request writes when it is made or begins, and frees at its end. It waits for a short
+/// lock at most.
 ///
 /// What the thread calls is never inlined: a request without a black box would pay for it.
 package final class BlackBox: Sendable {

@@ -70,7 +70,7 @@ final class BucketLayout: Sendable {
 
   var bucketCount: Int { upperBounds.count + 1 }
 
-  /// The buckets of a finite value, found before any lock is taken.
+  /// The buckets of a finite value.
   struct Bucket {
     let classic: Int
     /// At the finest schema.

@@ -21,7 +21,7 @@ package struct ValueHistogram: Sendable {
   @inline(__always)
   mutating func record(_ value: Double) { record(value, in: layout.bucket(of: value)) }
 
-  /// Counts a finite value, whose buckets were found before any lock was taken.
+  /// Counts a finite value, whose buckets an instrument finds before it takes its lock.
   @inline(__always)
   mutating func record(_ value: Double, in bucket: BucketLayout.Bucket) {
     counts[bucket.classic] &+= 1

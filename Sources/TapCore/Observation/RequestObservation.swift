@@ -47,8 +47,8 @@ public struct RequestObservation: Sendable, Equatable {
   public var networkRoundTrip: Duration?
   /// The number of segments sent again on the connection since its last reading, or `nil` if unknown.
   public var retransmittedSegments: Int?
-  /// The number of times that the request was sent again, for a redirect or with credentials (OpenTelemetry,
-  /// `http.request.resend_count`), or `nil` if unknown.
+  /// The number of redirects that the request followed (OpenTelemetry, `http.request.resend_count`), or `nil`
+  /// if unknown, for example after an answered challenge.
   public var resendCount: Int?
   /// The time until libcurl sent the request again, because the server had closed the connection under it, or
   /// `nil` if it did not. No phase includes it.

@@ -1,5 +1,6 @@
-/// A family at the moment of a scrape, whose set of series is fixed. A histogram is read just before it is
-/// written, so that a scrape of any size has one snapshot at a time.
+/// A family at the moment of a scrape, whose set of series is fixed. A histogram of the app's own is read
+/// just before it is written, so that a scrape has one snapshot at a time. Those of requests are values as
+/// they were when they were gathered.
 struct GatheredFamily: Sendable {
   enum Content: Sendable {
     case number(Double)

@@ -1,5 +1,5 @@
-/// All metrics of requests. Each is one column of a table, whose labels are those of ``RequestLabels`` of the
-/// same name.
+/// The metrics to which the begins and the ends of requests add. Each is one column of a table, whose labels
+/// are those of ``RequestLabels`` of the same name.
 struct RequestColumns {
   /// What each client has begun and ended.
   let clients: [RequestColumn]

@@ -1,5 +1,5 @@
-/// What is known about a request when it begins. The values are the app's: nothing is redacted, cut or
-/// normalised here.
+/// What is known about a request when it begins. The values are the app's: nothing is redacted or cut here,
+/// and only the host is normalised, to small letters.
 public struct RequestDescription: Sendable, Equatable {
   /// Whether the app makes or serves the request.
   public var direction: RequestDirection
@@ -14,15 +14,15 @@ public struct RequestDescription: Sendable, Equatable {
   public var serverAddress: String?
   /// The port of an outbound request: the URL's own, or the default of its scheme.
   public var serverPort: Int?
-  /// A low-cardinality form of the path, such as `/users/{id}`, if the app gave one. For an inbound request,
-  /// the route.
+  /// A low-cardinality form of the path, such as `/users/{id}`, if the app gave one or the tap learns them.
+  /// For an inbound request, the route.
   public var urlTemplate: String?
   /// The scheme of an inbound request, as the app's server gave it.
   public var scheme: String?
   /// The address of an inbound request's caller, if the app gave it.
   public var clientAddress: String?
-  /// The place of the request in its trace. An outbound request has one if it carries a `traceparent` header;
-  /// an inbound request always has one.
+  /// The place of the request in its trace. A URLSession's request has one if it carries a `traceparent`
+  /// header, if its `tapContext` has one, or if it is made within a trace; any other request always has one.
   public var traceContext: TraceContext?
   /// The app's fields of the request's log line, by key. Metrics ignore them.
   public var fields: [String: FieldValue]

@@ -1,5 +1,5 @@
 /// What each five seconds of the last ten minutes added to the durations of a direction's ended requests, by
-/// the series of the metric. The page opens with it.
+/// the series of the metric. The page and `/why` read it.
 ///
 /// It is the difference of the values that a scrape shows, so that both add up alike. It takes at most
 /// ``byteLimit``: beyond that the oldest five seconds go, and ``Window/covered`` says so.

@@ -1,4 +1,5 @@
-/// The labels of requests, as the keys of their tables: each has those of the one before, and more.
+/// The labels of requests, one type for each table of ``RequestColumns``. They are the keys of the tables,
+/// except that ends and phases have keys that are shorter (``RequestStore``).
 ///
 /// Long values are cut, so that a key has a bound. The values of a label are a closed set, come from the
 /// app's code, or are bounded by the limit of the table.

@@ -17,7 +17,7 @@ extension RequestObserver {
 }
 
 /// A consumer that is called within ``RequestRecorder/drain()``, on any thread: it returns within
-/// microseconds, waits only for a short lock, and calls no code of the app.
+/// microseconds, waits only for a short lock, and calls no code of the app but a log's own rule of redaction.
 package protocol RequestConsumer: RequestObserver, AnyObject {
   /// The request has been active for its limit, or for a doubling of it. Does nothing by default.
   func requestWaits(_ request: RequestSnapshot)

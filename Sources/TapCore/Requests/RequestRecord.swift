@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One request, from its begin to its one end, and what has been delivered of it.
+/// One request, from when it is made to its one end, and what has been delivered of it.
 ///
 /// Foundation starts a loader again after a suspension, stops one that never started, and reports failures
 /// after a finish; an app may end a request on eight threads. The state under the lock decides which call

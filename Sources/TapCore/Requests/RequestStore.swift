@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A request that begins finds the series of its client and its target, and keeps their ids: its end counts
 /// there, even if they have expired or overflowed since. If the targets are full, it counts in the overflow
-/// series of the other tables too: a flood of new targets then costs no more than known ones.
+/// series of ends, servers and phases too: a flood of new targets then costs no more than known ones.
 package struct RequestStore: Sendable {
   private let direction: RequestDirection
   private let exemplars: ExemplarPolicy
@@ -19,7 +19,8 @@ package struct RequestStore: Sendable {
   private var history: RequestHistory?
   package var active: ActiveRequestTable
 
-  /// Cached ids of related series in other tables, by index: two look-ups a request.
+  /// The indices of the ids that a target and an end keep of related series in other tables: so a request
+  /// needs two look-ups.
   private enum Lead {
     static let client = 0
     static let clientCount = 1
@@ -28,8 +29,8 @@ package struct RequestStore: Sendable {
     static let serverAndPhasesCount = 1 + RequestTimings.Phase.allCases.count
   }
 
-  /// A target has a record of each of its ends, and a server one of each of its phases, so that neither
-  /// expires before them.
+  /// The ids in these keys stay valid: each end is recorded in its target too, and each phase in its server,
+  /// so that neither expires before them.
   private struct EndKey: Hashable, Sendable {
     let target: SeriesID
     let outcome: RequestLabels.Outcome
@@ -60,7 +61,7 @@ package struct RequestStore: Sendable {
     upstreams = RequestTable(columns.upstreams, series)
   }
 
-  /// Counts a request as active.
+  /// Counts the begin of a request.
   package mutating func begin(_ request: borrowing RequestDescription) -> RequestSeries {
     let target = targets.series.find(RequestLabels.Target(request), labels: \.rendered)
     let leads = targets.begin(in: target)
@@ -75,7 +76,7 @@ package struct RequestStore: Sendable {
     return RequestSeries(client: client, target: target)
   }
 
-  /// Counts a request as active, and adds it to the table of active requests.
+  /// Counts the begin of a request, and adds it to the table of active requests.
   package mutating func begin(
     _ request: borrowing RequestDescription, at start: Instant, of record: RequestRecord
   ) -> RequestSeries {
@@ -218,7 +219,7 @@ extension ExemplarPolicy {
 /// A clock that went back makes 0.
 func seconds(_ nanoseconds: Int64) -> Double { Double(max(0, nanoseconds)) / 1e9 }
 
-/// A store of requests under its lock, as a source of metrics.
+/// The store of a direction under its lock, as a source of metrics.
 package final class RequestMetrics: MetricSource {
   let descriptors: [FamilyDescriptor]
   /// How long a request may be active before it is reported; `nil` for no reports.

@@ -90,7 +90,7 @@ struct RequestTable<Key: Hashable & Sendable> {
 
 /// The values of requests that share labels: a cell for each column of their table.
 struct RequestRow: SeriesRow {
-  /// Both are absent while nothing is known: unknown is not 0.
+  /// Both are absent while nothing is known, since unknown is not 0; but a count begins at 0.
   private struct Cell {
     var number: Double?
     var histogram: ValueHistogram?

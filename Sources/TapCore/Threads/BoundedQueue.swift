@@ -51,7 +51,8 @@ private struct QueueState {
   var isAbandoned = false
 }
 
-/// A bounded queue between the threads that add elements and the one that processes them, batch by batch.
+/// A bounded queue between the threads that add elements and the one that processes them, batch by batch: the
+/// worker's, or one that drains or flushes.
 ///
 /// There are two buffers: elements go into one while the other is processed, and they are swapped under a
 /// lock. Nothing is processed under that lock, so no thread that adds waits for one that processes.

@@ -1,7 +1,8 @@
 import Synchronization
 import TapCore
 
-/// Writes the lines of a queue to an output, and counts what became of them.
+/// Writes the lines of a queue to an output, and counts what became of them. The queue refers to it, and so
+/// not to the ``LogPlace``, whose release ends both.
 final class LogWriter: Sendable {
   private struct State {
     /// What becomes of lines that come to the writer.
@@ -150,6 +151,7 @@ final class LogWriter: Sendable {
       }
       // There is no further turn for it.
     } while turn.isLast && report(in: &batch)
+    // Only a flush makes the lines durable. Without one they are not done, so that a later flush has a turn.
     turn.isDone = turn.isFlush
     if turn.isFlush, state.withLock({ $0.phase.isWriting }) { output.withLock { $0.flush() } }
     if turn.isLast {

@@ -2,13 +2,13 @@ import Synchronization
 package import TapCore
 package import TapFoundation
 
-/// Carries what only `canInit` knows of a request to the loader, which Foundation mostly makes on another
-/// thread: the trace of the Swift task that resumes it, and which of the app's own classes loads it. Most
-/// requests have neither, and carry nothing: to read such a request twice takes less than to carry what was
-/// read.
+/// Carries what only `canInit` knows of a request to the ``MetricsURLProtocol``, which Foundation mostly
+/// makes on another thread: the trace of the Swift task that resumes it, and, if the app has classes of its
+/// own, which class loads it. Most requests have neither, and carry nothing: to read such a request twice
+/// takes less than to carry what was read.
 ///
 /// Foundation calls `canInit` within `resume()`, on the task's own queue (`URLSessionTask._getProtocol`). The
-/// loader finds the answer by that queue, whatever other tasks are made from the same request. An answer to
+/// protocol finds the answer by that queue, whatever other tasks are made from the same request. An answer to
 /// an app's own chain of protocols, which asks elsewhere, stays under another queue, or is replaced by
 /// Foundation's next question.
 package final class CarriedRequests: Sendable {

@@ -59,8 +59,10 @@ extension ClientRelay {
   }
 
   /// Notes what the tap has seen, and libcurl's info; a response from the session's cache has none. In place,
-  /// because copying a transfer costs as much as reading it. Returns `false`, with nothing read, if the
-  /// loader has reported its end before; `isLast` says that it does now.
+  /// because copying a transfer costs as much as reading it.
+  ///
+  /// - Parameter isLast: The loader reports its end now.
+  /// - Returns: `false`, with nothing read, if the loader has reported its end before.
   func readUnlessDone(
     _ transfer: inout TransferInfo, of loader: URLProtocol, at now: Instant, isLast: Bool
   ) -> Bool {

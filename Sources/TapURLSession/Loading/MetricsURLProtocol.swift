@@ -4,8 +4,9 @@ import TapFoundation
 /// The metrics URLProtocol: a tap on the loader that would have served the task without it.
 ///
 /// It builds that loader for the same task, hands it a relay as its client, and forwards every call both
-/// ways. Ownership runs one way, so that no end of a request leaves a cycle: the task owns this object, this
-/// its loader, that the relay, and that the original client.
+/// ways. The task owns this object, this its loader and the relay, the loader the relay as well, and that the
+/// original client. One reference leads back: the relay's ``TransferProgress`` has the loader for its looks,
+/// until this object goes away (``ClientRelay/leaveTask()``). So no end of a request leaves a cycle.
 final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
   /// The context of the class, found by the slot, because a generic class has no static storage.
   static var context: TapContext? { ProtocolClasses.context(of: S.self) }
@@ -33,7 +34,7 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
     if trace != nil || context.nativeFirst == nil {
       CarriedRequests.shared.add(.init(trace: trace, loader: loader, context: context))
     } else {
-      // An older answer to an app's own chain is not of this request.
+      // What was carried from this queue for an app's own chain of protocols is not of this request.
       _ = CarriedRequests.shared.take(from: .current)
     }
     return true

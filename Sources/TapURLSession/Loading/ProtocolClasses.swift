@@ -82,7 +82,7 @@ enum ProtocolClasses {
   }
 }
 
-/// A class of the table.
+/// A class of the table, whatever its slot.
 protocol MetricsProtocolClass: URLProtocol {
   static var context: TapContext? { get }
 }

@@ -138,7 +138,8 @@ final class TapContext: Sendable {
 
   /// The request as each of its taps records it.
   ///
-  /// - Parameter parent: The trace in which the app makes it. The request's own takes precedence.
+  /// - Parameter parent: The trace in which the app makes it. The request's own takes precedence, but not as
+  ///   to the served request.
   func observe(
     _ request: URLRequest, to url: String, in parent: TraceContext?,
     progress: (any RequestProgressSource)? = nil

@@ -5,9 +5,9 @@ import TapFoundation
 
 /// What is known of a transfer while it lasts.
 ///
-/// The relay notes what passes it, on Foundation's queue. The request's record asks on any thread: this
-/// object leads neither to the relay nor to the record, and to the loader until its task goes away, so that
-/// asking keeps none of them alive.
+/// The relay notes what passes it, on Foundation's queue. The request's record asks on any thread. This
+/// object leads to the loader, and by that to the relay and the record, only until the task's protocol goes
+/// away (``leave()``): so asking keeps none of them alive.
 ///
 /// A native loader gives the bytes of a body to its task's delegate directly, and reports neither head nor
 /// body of other tasks before the end. So libcurl is looked at before a question, on the one queue on which

@@ -12,7 +12,7 @@ package struct CurlInfo: Sendable {
   typealias GetInfo =
     @convention(c) (UnsafeMutableRawPointer, Int32, UnsafeMutableRawPointer) -> Int32
 
-  /// The reader of this process; `nil` without one (``init(of:)``).
+  /// The reader of this process; `nil` without one (``init(of:layout:getInfo:)``).
   package static let shared = CurlInfo(of: TapContext.nativeHTTP)
 
   /// `curl_version(3)`, which begins like `libcurl/8.23.0`, or `nil` without libcurl in reach.
@@ -65,8 +65,8 @@ package struct CurlInfo: Sendable {
 
   /// Adds what libcurl knows of a loader's transfer: nothing if the loader is another.
   ///
-  /// On Foundation's queue alone, when the loader reports to its client or is stopped: there libcurl is done
-  /// with the transfer, or paused between two callbacks.
+  /// On Foundation's queue alone, when the loader reports its end, is stopped or is looked at: there libcurl
+  /// is done with the transfer, or paused between two callbacks.
   package func read(_ loader: URLProtocol, into transfer: inout TransferInfo) {
     guard isNative(loader), let curl = foundation.handle(of: loader) else { return }
     transfer.isNative = true

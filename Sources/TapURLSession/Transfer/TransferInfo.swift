@@ -1,9 +1,9 @@
 import TapCore
 import TapFoundation
 
-/// What libcurl (its *info*, `curl_easy_getinfo(3)`), the tap and the kernel know of a transfer, at its end
-/// or when it is cut short. In nanoseconds. What is unknown is `nil`; of libcurl's times, 0 is one that the
-/// transfer has not come to, as in libcurl itself.
+/// What libcurl (its *info*, `curl_easy_getinfo(3)`), the tap and the kernel know of a transfer, at its end,
+/// or when it is cut short or looked at. In nanoseconds. What is unknown is `nil`; of libcurl's times, 0 is
+/// one that the transfer has not come to, as in libcurl itself.
 ///
 /// libcurl's times are cumulative, and from two starts: ``nameLookup`` to ``startTransfer`` count from when
 /// the transfer got its turn, ``total`` from when it was added. Between the two it waits for a connection.
