@@ -89,6 +89,19 @@ import TestSupport
     #expect(try await start().left.isEmpty)
   }
 
+  @Test func `of requests without a place in the file there is the number`() async throws {
+    try ExitValues.give("BlackBoxTests.many", folder.path)
+    await #expect(processExitsWith: .failure) {
+      let folder = try ExitValues.take("BlackBoxTests.many", String.self)
+      let tap = try Tap.start(BlackBoxTests.configuration(folder))
+      let requests = (0..<4_099).map { tap.inbound.begin(method: "GET", path: "/\($0)") }
+      withExtendedLifetime((requests, tap)) { _ = kill(getpid(), SIGKILL) }
+    }
+    let left = try await start().left
+    let rest = left.filter { $0.row("event") == "session_tap.requests.unfinished" }
+    #expect(left.count == 4_097 && rest.map { $0.row("requests") } == ["3"])
+  }
+
   @Test func `where the app has a rule for what is shown, nothing of a URL is kept`() async throws {
     var configuration = Self.configuration(folder.path)
     configuration.logging.redaction.custom = { $1 }

@@ -10,7 +10,8 @@ struct HistoryAnswerTests {
       let series: Int, sumS: Double, counts: [Double]
       var processingS: Double?, opened: Int?, roundTrips: Int?, roundTripsS: Double?, sentAgain: Int?
     }
-    struct Slot: Decodable { let slot: Int64, added: [Added] }
+    struct Upstream: Decodable, Equatable { let route: String, upstreamS: Double }
+    struct Slot: Decodable { let slot: Int64, added: [Added], upstream: [Upstream]? }
     struct Request: Decodable { let series: Int }
     let slot: Int64, slotS: Double, slotAgeS: Double, coveredS: [String: Double], bounds: [String: [Double]]
     let series: [Series], slots: [Slot], slowest: [Request], failed: [Request]
@@ -64,11 +65,13 @@ struct HistoryAnswerTests {
   @Test func `lists the slots oldest first, and since the one that was the current one`() throws {
     let driver = try RequestDriver(registry: Registry(), keepsHistory: true)
     let request = RequestDescription(client: "a", method: "GET", serverAddress: "a", serverPort: 443)
+    let served = RequestDescription(direction: .inbound, method: "GET", urlTemplate: "/a")
     let (history, later) = (PageHistory(driver.recorder), Instant.now.advanced(by: .seconds(10)))
     driver.record(request)
     // A reading of that moment ends the slot of the first request.
     let first = try Answer(history.json(at: later))
     driver.record(request)
+    driver.record(served) { $0.upstream = with(UpstreamTime()) { $0.nanoseconds = 1_000_000 } }
     let last = later.advanced(by: .seconds(1))
     let answer = try Answer(history.json(at: last))
     let slots = answer.slots.map(\.slot)
@@ -76,8 +79,10 @@ struct HistoryAnswerTests {
     // The second one began with the last five seconds.
     let begin = last.nanoseconds / 5_000_000_000 * 5_000_000_000
     #expect(answer.slotAgeS == Double((last.nanoseconds - begin) / 1_000_000) / 1_000)
-    #expect(try Answer(history.json(since: first.slot, at: last)).slots.map(\.slot) == [first.slot])
-    #expect(answer.series.count == 1)
+    let newest = try Answer(history.json(since: first.slot, at: last)).slots
+    #expect(newest.map(\.slot) == [first.slot])
+    #expect(newest.first?.upstream == [.init(route: "/a", upstreamS: 0.001)])
+    #expect(answer.series.count == 2)
     let over = try Answer(history.json(at: later.advanced(by: .seconds(1_200))))
     #expect(over.coveredS == ["made": 600, "served": 600] && over.slots.isEmpty)
   }

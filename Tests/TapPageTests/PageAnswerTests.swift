@@ -48,6 +48,23 @@ struct PageAnswerTests {
     }
   }
 
+  @Test func `are kept for a second, and of a few questions only`() {
+    let (answers, start) = (PageAnswers(), Instant.now)
+    var written: [String] = []
+    func ask(_ question: String, after time: Duration) -> [UInt8] {
+      answers.bytes(for: question, at: start.advanced(by: time)) {
+        written.append(question)
+        return question
+      }
+    }
+    let questions = (0..<20).map { "\($0)" }
+    for time in [Duration.zero, .milliseconds(999), .seconds(1)] {
+      for question in questions { #expect(ask(question, after: time) == Array(question.utf8)) }
+    }
+    // Sixteen are kept.
+    #expect(written == questions + questions.suffix(4) + questions)
+  }
+
   private final class Source: RequestProgressSource {
     let progress: RequestProgress
 

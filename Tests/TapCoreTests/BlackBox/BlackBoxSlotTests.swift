@@ -48,7 +48,7 @@ import TestSupport
         traceContext: Self.trace),
       // Whose server is unknown.
       RequestDescription(client: "", method: "", url: "https://REDACTED"),
-      RequestDescription(client: "c", method: "GET", url: ""),
+      RequestDescription(client: "c", method: "GET", url: "", urlTemplate: String(repeating: "t", count: 92)),
     ]
     #expect(requests.map { written($0) } == requests)
   }
@@ -57,14 +57,14 @@ import TestSupport
     let long = RequestDescription(
       client: String(repeating: "c", count: 100), method: String(repeating: "M", count: 17),
       url: "http://host:8080/" + String(repeating: "ü", count: 200), serverAddress: "host", serverPort: 8080,
-      urlTemplate: String(repeating: "t", count: 92))
+      urlTemplate: String(repeating: "t", count: 93))
     let read = written(long)
     #expect(
       read
         == RequestDescription(
           client: String(repeating: "c", count: 55) + "…", method: String(repeating: "M", count: 15) + "…",
           url: "http://host:8080/" + String(repeating: "ü", count: 103) + "…", serverAddress: "host",
-          serverPort: 8080, urlTemplate: String(repeating: "t", count: 92)))
+          serverPort: 8080, urlTemplate: String(repeating: "t", count: 91) + "…"))
   }
 
   @Test func `where the app has a rule for what is shown, there are the names of its code and the host`() {

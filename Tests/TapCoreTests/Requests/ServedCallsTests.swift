@@ -175,7 +175,16 @@ struct ServedCallsTests {
     }
     let clients = history.flatMap(\.clients).reduce(into: [:]) { $0[$1.name, default: 0] += $1.requestCount }
     #expect(clients == ["x": 3, "y": 1])
-    #expect(history.reduce(0) { $0 + $1.upstream.seconds } - seconds("/a") < 1e-9)
+    let times: [Double] = ["x", "y"].map { name in
+      history.flatMap(\.clients).reduce(0) { $0 + ($1.name == name ? $1.duration.seconds : 0) }
+    }
+    let totals: [Double] = ["x", "y"].map { name in
+      value(#"upstream_request_seconds_total{client="\#(name)",http_route="/a"}"#) ?? .nan
+    }
+    let errors = zip(
+      times + [history.reduce(0) { $0 + $1.upstream.seconds }], totals + [seconds("/a")]
+    ).map { abs($0 - $1) }
+    #expect(errors.allSatisfy { $0 < 1e-9 }, "\(errors)")
   }
 
   @Test func `are bounded as all series are, and what has no room is in no one's history`() throws {

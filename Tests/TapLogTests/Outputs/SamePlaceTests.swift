@@ -13,6 +13,7 @@ import TestSupport
     ].map { folder($0) }
     let log = try RequestLog(to: .init(paths.map { .file($0) } + [.file(folder("other/a.jsonl"))]))
     log.log(.info, "one")
+    #expect(try OpenDescriptors.on(folder("sub/a.jsonl")).count == 1)
     #expect(log.shutdown())
     #expect(try folder.lines("sub/a.jsonl").count == 1 && folder.lines("other/a.jsonl").count == 1)
     #expect(log.statistics.lines == 2)

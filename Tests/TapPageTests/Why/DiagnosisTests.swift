@@ -174,6 +174,10 @@ struct DiagnosisTests {
         .init(kind: Scene.rates, age: 8),
       ]
     },
+    "not started, by whatever cause": {
+      $0.evidence.unstarted = 1
+      $0.evidence.active = [.init(kind: Scene.rates, age: 3, wait: .start)]
+    },
     "no threads": { $0.evidence.held = HeldQueue(duration: .seconds(65), lacksThreads: true) },
     "a slow upstream": {
       $0.replace(Scene.payments, 1...10, Scene.made(20, 0.38))
@@ -292,6 +296,8 @@ struct DiagnosisTests {
     1 request of `new` to PUT new.test waits for the TLS handshake, the oldest since 11:59:29 (31 s).
     # a held queue
     URLSession has not started 2 requests of `payments` since 11:59:52 (8 s): something holds the queue of all sessions, such as a delegate or a body stream that does not return.
+    # not started, by whatever cause
+    URLSession has not started 1 request of `rates` since 11:59:57 (3 s): something holds the queue of all sessions, such as a delegate or a body stream that does not return.
     # no threads
     URLSession starts no request since 11:58:55 (1 min 5 s): Dispatch has no thread left, because blocks that do not return have all of them.
     # a slow upstream

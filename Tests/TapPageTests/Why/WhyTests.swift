@@ -85,6 +85,7 @@ struct WhyTests {
       tally.count == 5 && tally.failures == ["404": 1, "connect": 1, "timeout": 1] && tally.answered == 2)
     #expect(tally.timeouts == .init(time: 3, phases: [.connect: 2]))
     #expect(tally.phases == [.resolve: 1.5, .local: 0.5] && tally.longest == 2 && tally.slow == 1)
+    #expect(tally.buckets == [0.01: 1, 1: 1])
     #expect(tallies[RequestKind(isMade: false, path: "/both")]?.count == 2)
     #expect(evidence.active.map(\.kind) == [kind] && evidence.active.map(\.limit) == [1])
   }
