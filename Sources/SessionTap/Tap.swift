@@ -17,9 +17,6 @@ package import TapURLSession
 public final class Tap: Sendable {
   private enum Phase { case idle, running, stopped }
 
-  /// The version of the package, as the metric `session_tap_build_info` has it.
-  public static let version = BuildInfo.version
-
   /// The metrics of the requests and of the app.
   public let registry: Registry
   /// The request log, if there is one.
@@ -52,15 +49,12 @@ public final class Tap: Sendable {
     do { try configuration.validate() } catch { throw TapError(error) }
     configuration.obeyDisabling()
     self.registry = registry
-    let isReading = configuration.sessions.curl != nil
-    let readsInfo = { @Sendable in isReading && URLSessionTap.readsTransferInfo }
     do {
       try registry.register(
-        BuildInfo {
-          let readsConnections = readsInfo() && URLSessionTap.readsConnectionInfo
-          return [
-            "transfer_info": readsInfo() ? "libcurl" : "none",
-            "connection_info": readsConnections ? "kernel" : "none",
+        BuildInfo { [sessions = configuration.sessions] in
+          [
+            "transfer_info": sessions.readsTransferInfo ? "libcurl" : "none",
+            "connection_info": sessions.readsConnectionInfo ? "kernel" : "none",
           ]
         })
     } catch {
@@ -88,7 +82,7 @@ public final class Tap: Sendable {
       configuration.warnOfIgnoredVariables()
       configuration.warn(of: blackBoxFile?.content)
       for warning in configuration.warnings { requestLog?.log(.warn, warning) }
-      if !readsInfo() {
+      if !configuration.sessions.readsTransferInfo {
         requestLog?.log(
           .warn,
           "libcurl tells nothing of transfers on this toolchain: sizes come from headers, phases are unknown")
@@ -179,9 +173,7 @@ public final class Tap: Sendable {
     let started = try listening.withLock { _ throws(EndpointError) in
       phase.withLock { $0 == .running } ? try endpoint?.start() : nil
     }
-    guard let address = started else { return }
-    sessions.exclude(OwnEndpoint(host: address.host, port: address.port))
-    say("metrics at http://\(address)/metrics")
+    if let started { say("metrics at http://\(started)/metrics") }
   }
 
   /// Tries again until the endpoint listens, or the tap is shut down or released.

@@ -13,15 +13,8 @@ public import TapFoundation
 /// names, the last ones are `_OTHER`, so that names made at run time take bounded memory. Any thread may use
 /// all members.
 public final class URLSessionTap: Sendable {
-  package static let clientLimit = 256
-  package static let overflowClient = "_OTHER"
-
-  /// Whether this process can read libcurl's info of each transfer. If not, sizes come from headers, and
-  /// there are no phases.
-  package static var readsTransferInfo: Bool { CurlInfo.shared != nil && Witness.libcurl.isBelieved }
-
-  /// Whether the kernel's info of connections is used. If not, a sandbox answers in its place.
-  package static var readsConnectionInfo: Bool { readsTransferInfo && TCPInfo.isUsed }
+  private static let clientLimit = 256
+  private static let overflowClient = "_OTHER"
 
   /// Settings for URLSessions alone. The recorder decides which requests are recorded.
   package struct Configuration: Sendable {
@@ -36,19 +29,18 @@ public final class URLSessionTap: Sendable {
     package var reportDisbelief: (@Sendable (String) -> Void)?
 
     package init() {}
-  }
 
-  private struct State {
-    var clients: Set<String> = []
-    var ownEndpoint: OwnEndpoint?
+    /// Whether libcurl's info of transfers is used. If not, sizes come from headers, and there are no phases.
+    package var readsTransferInfo: Bool { curl != nil && Witness.libcurl.isBelieved }
+
+    /// Whether the kernel's info of connections is used. If not, a sandbox answers in its place.
+    package var readsConnectionInfo: Bool { readsTransferInfo && TCPInfo.isUsed }
   }
 
   let configuration: Configuration
   package let recorder: RequestRecorder
-  private let state = Mutex(State())
+  private let clientNames = Mutex<Set<String>>([])
   private let hasStopped = Atomic(false)
-  /// The port of the app's own endpoint, or 0.
-  private let ownPort = Atomic<Int>(0)
 
   /// Makes a tap that records where the recorder says.
   public convenience init(recorder: RequestRecorder) {
@@ -149,27 +141,6 @@ public final class URLSessionTap: Sendable {
   /// Whether the tap observes no more. Set before the table of classes forgets the tap.
   package var isStopped: Bool { hasStopped.load(ordering: .sequentiallyConsistent) }
 
-  /// Requests to the app's own endpoint are never recorded: they are scrapes of the app by itself.
-  package func exclude(_ endpoint: OwnEndpoint?) {
-    state.withLock { $0.ownEndpoint = endpoint }
-    ownPort.store(endpoint?.port ?? 0, ordering: .relaxed)
-  }
-
-  /// Whether to record a request to a URL. It is described only for a filter.
-  func records(_ url: String, _ description: () -> RequestDescription) -> Bool {
-    if isOwnEndpoint(url) { return false }
-    return recorder.outboundFilter.map { $0(description()) } ?? true
-  }
-
-  /// Whether a URL leads to the app's own endpoint.
-  func isOwnEndpoint(_ url: String) -> Bool {
-    let ownPort = ownPort.load(ordering: .relaxed)
-    guard ownPort != 0, URLAuthority.port(of: url) == ownPort, let host = URLAuthority(url)?.host else {
-      return false
-    }
-    return state.withLock { $0.ownEndpoint }?.isNamed(by: host) == true
-  }
-
   func install(in configuration: URLSessionConfiguration, client: String, hasOlderTasks: Bool = false) {
     // Elsewhere the loaders of Foundation's tasks are out of reach.
     #if !canImport(FoundationNetworking)
@@ -180,18 +151,19 @@ public final class URLSessionTap: Sendable {
     let contexts = classes.map { ProtocolClasses.context(of: $0) }
     let others = zip(classes, contexts).filter { $1 == nil }.map(\.0)
     // One class for all taps, each of which observes the configuration once, under its last name.
-    let patched = contexts.flatMap { $0?.clients ?? [] }
-    let isRepeated = { (index: Int) in patched[..<index].contains { $0.tap === patched[index].tap } }
-    var clients = patched.indices.filter { !isRepeated($0) && patched[$0].tap !== self }.map { patched[$0] }
-    let (name, isFirst) = state.withLock { state in
-      let isFirst = state.clients.isEmpty
-      let hasRoom = state.clients.count < Self.clientLimit || state.clients.contains(client)
-      if hasRoom { state.clients.insert(client) }
+    var clients: [TapContext.Client] = []
+    for client in contexts.flatMap({ $0?.clients ?? [] })
+    where client.tap !== self && !clients.contains(where: { $0.tap === client.tap }) {
+      clients.append(client)
+    }
+    let (name, isFirst) = clientNames.withLock { names in
+      let isFirst = names.isEmpty
+      let hasRoom = names.count < Self.clientLimit || names.contains(client)
+      if hasRoom { names.insert(client) }
       return (hasRoom ? client : Self.overflowClient, isFirst)
     }
     if isFirst { watchQueue() }
     clients.append(TapContext.Client(tap: self, name: name))
-    configuration.protocolClasses = others
     let metricsClass = ProtocolClasses.metricsClass(
       for: TapContext(
         clients: clients, loaders: others.compactMap { $0 as? URLProtocol.Type },

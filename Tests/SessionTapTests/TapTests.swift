@@ -50,19 +50,6 @@ import TestSupport
 
   // MARK: Requests
 
-  @Test func `an app's scrape of itself is no request of it`() async throws {
-    let tap = try Tap.start(.test())
-    let session = tap.session(client: "itself", configuration: .ephemeral)
-    let address = try #require(tap.address)
-    let url = try #require(URL(string: "http://\(address)/metrics"))
-    let (body, _) = try await session.data(from: url)
-    #expect(!body.isEmpty)
-    tap.recorder.drain()
-    #expect(!tap.registry.text.contains("itself"))
-    session.invalidateAndCancel()
-    await tap.shutdown()
-  }
-
   @Test func `a request goes the whole way to a scrape and a log line`() async throws {
     let origin = try Origin { request in
       request.path == "/end"

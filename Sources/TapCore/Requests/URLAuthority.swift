@@ -23,12 +23,6 @@ package struct URLAuthority {
     (host, port) = found
   }
 
-  /// The port of a URL whose host does not matter.
-  package static func port(of url: String) -> Int? {
-    var url = url
-    return url.withUTF8 { find(in: $0)?.port }
-  }
-
   /// In lowercase. A name with a percent sign stays: escapes are in capitals, and zones are case-sensitive.
   private static func name(_ host: Bytes) -> String {
     guard host.contains(where: { $0 != $0.asciiLowercased }), !host.contains(.percent) else {

@@ -1,7 +1,6 @@
 import Synchronization
 import TapCore
 import TapFoundation
-import TapLibc
 
 /// What a metrics protocol class knows of its configuration: all that Foundation cannot pass on.
 ///
@@ -80,18 +79,10 @@ final class TapContext: Sendable {
     let isOurs = url.hasPrefix("http:") || url.hasPrefix("https:")
     if isRecorded, isOurs, let loader = loader(for: request) { return loader }
     let other = (loaders + Self.native).first { $0.canInit(with: request) }
-    if let other, takesConnection(other, to: url) { hasExcluded.store(true, ordering: .relaxed) }
+    // It may use a connection of libcurl that others wait for, as a WebSocket may.
+    if Self.native.contains(where: { $0 == other }) { hasExcluded.store(true, ordering: .relaxed) }
     if isRecorded, other == nil, isRefused(request) { recordRefusal(of: request, in: trace) }
     return nil
-  }
-
-  /// Whether an excluded request, or a WebSocket, uses a connection of libcurl that others may wait for.
-  /// Requests to the app's own endpoint share none, unless all use one proxy (`http_proxy(7)` of curl: the
-  /// name in capitals is not read).
-  private func takesConnection(_ loader: URLProtocol.Type, to url: String) -> Bool {
-    guard Self.native.contains(where: { $0 == loader }) else { return false }
-    let hasProxy = ["http_proxy", "all_proxy", "ALL_PROXY"].contains { (name: String) in getenv(name) != nil }
-    return hasProxy || !clients.allSatisfy { $0.tap.isOwnEndpoint(url) }
   }
 
   /// Once: otherwise an app that did not keep its tap would wonder where its metrics are.
@@ -103,10 +94,10 @@ final class TapContext: Sendable {
     )
   }
 
+  /// Whether a tap records a request, which is described only for a filter.
   private func records(_ request: URLRequest, to url: String, for client: Client) -> Bool {
-    client.tap.records(url) {
-      describe(request, to: url, for: client, trace: request.ownTrace, hasHeaders: true)
-    }
+    guard let filter = client.tap.recorder.outboundFilter else { return true }
+    return filter(describe(request, to: url, for: client, trace: request.ownTrace, hasHeaders: true))
   }
 
   /// A request as a tap records it.

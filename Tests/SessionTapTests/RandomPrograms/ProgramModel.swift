@@ -10,7 +10,6 @@ import TestSupport
 /// - To uninstall removes that tap alone, wherever its class stands.
 /// - A tap that was shut down before a request starts does not count it. What is open at a shutdown has
 ///   started for it, and has ended for it or not.
-/// - No tap counts requests to its own endpoint.
 /// - `install` says whether the session is observed: not by a tap that was shut down.
 /// - `start()` throws unless it is the first and comes before a shutdown.
 struct ProgramModel {
@@ -114,7 +113,7 @@ struct ProgramModel {
   private mutating func begin(_ request: ProgramRequest, besideShutdownOf others: Set<ProgramName>) {
     guard request.cancel != .beforeResume else { return }
     for (tap, client) in sessions[request.session]?.clients ?? [:] {
-      guard taps[tap]?.phase != .stopped, request.target != .endpoint(of: tap) else { continue }
+      guard taps[tap]?.phase != .stopped else { continue }
       let started = others.contains(tap) ? 0...1 : 1...1
       observations[tap, default: []].append(
         Observation(request: request.name, client: client, started: started))

@@ -107,7 +107,7 @@ struct SandboxTests {
     letGo.open()
     try await observer.waitForEnds(11)
     for observation in observer.ended { expect(observation, where: answer) }
-    expectEqual([TCPInfo.isUsed, URLSessionTap.readsConnectionInfo], [!answer.isUseless, !answer.isUseless])
+    expectEqual([TCPInfo.isUsed, configuration.readsConnectionInfo], [!answer.isUseless, !answer.isUseless])
     // Nothing is asked any more of one that is not believed. Garbage may be anything.
     if answer != .garbage {
       expectEqual("\(unknown.value) \(reports.state)", answer.isContradiction ? "3.0 1" : "0.0 0")
