@@ -22,7 +22,7 @@ import Synchronization
     do {
       switch command {
       case _ where asksForHelp && Help.text(of: command) != nil: Terminal.say(Help.text(of: command) ?? "")
-      case "--version", "version": Terminal.say("session-tap \(Tap.version)")
+      case "--version", "version": Terminal.say("session-tap \(BuildInfo.version)")
       case "help", "--help", "-h":
         guard let topic = rest.first else {
           Terminal.say(Help.all)

@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 public import TapCore
 public import TapEndpoint
 public import TapLog
@@ -170,11 +170,6 @@ extension Tap.Configuration {
   func makeTracer() -> (any RequestTracer)? {
     tracer.map { RedactedTracer(tracer: $0, redact: logging.redaction.makeRedactor()) }
   }
-}
-
-extension RequestLog.Destination {
-  /// A file: see ``/TapLog/RequestLog/Destination/file(_:)-(String)``.
-  public static func file(_ url: URL) -> Self { .file(url.path) }
 }
 
 private struct RedactedTracer: RequestTracer {

@@ -32,9 +32,6 @@ import TestSupport
     "OutboundRequests.withRequest": "begin takes them as they are",
     "EverySession": "a result", "RequestLog.Destination.init": "its places have trials of their own",
     "Tap.observeEverySession": "the tap's session(client:) takes such names",
-    "Tap.counter": "the registry's function of that name is called",
-    "Tap.gauge": "the registry's function of that name is called",
-    "Tap.histogram": "the registry's function of that name is called",
   ]
 }
 

@@ -157,7 +157,7 @@ import TestSupport
       #expect(status == 0 && has == [true, true, true, false], "\(output)")
       #expect(try await Self.end(["help", command]).output == output)
     }
-    #expect(try await Self.end(["--version"]) == (0, "session-tap \(Tap.version)\n"))
+    #expect(try await Self.end(["--version"]) == (0, "session-tap \(BuildInfo.version)\n"))
     #expect(try await Self.end(["help", "fly"]).status == 64)
   }
 
