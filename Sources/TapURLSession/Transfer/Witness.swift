@@ -67,18 +67,6 @@ final class Doubts: Sendable {
     var expiry: Instant
   }
 
-  private struct State {
-    var servers: [String: Doubt] = [:]
-    /// The earliest of all, or earlier.
-    var nextExpiry = Instant.never
-
-    mutating func removeExpired(at now: Instant) {
-      guard now >= nextExpiry else { return }
-      servers = servers.filter { now < $0.value.expiry }
-      nextExpiry = servers.values.reduce(.never) { min($0, $1.expiry) }
-    }
-  }
-
   /// A server is doubted if contradictions exceed agreements by this number.
   private static let enough = 3
   /// The most servers that are remembered. Beyond them a contradicted transfer is still discarded by itself.
@@ -87,7 +75,7 @@ final class Doubts: Sendable {
   private static let duration = Duration.seconds(600)
 
   private let hasNone = Atomic(true)
-  private let state = Mutex(State())
+  private let servers = Mutex<[String: Doubt]>([:])
 
   /// Whether no server is remembered. While one is, each response is compared.
   var isEmpty: Bool { hasNone.load(ordering: .relaxed) }
@@ -96,42 +84,40 @@ final class Doubts: Sendable {
   func contains(_ server: @autoclosure () -> String, at now: Instant) -> Bool {
     if isEmpty { return false }
     let server = server()
-    return change { state in
-      state.removeExpired(at: now)
-      return state.servers[server].map { $0.contradictions >= Self.enough } ?? false
+    return change { servers in
+      servers = servers.filter { now < $0.value.expiry }
+      return servers[server].map { $0.contradictions >= Self.enough } ?? false
     }
   }
 
   func noteAgreement(of server: @autoclosure () -> String) {
     if isEmpty { return }
     let server = server()
-    change { state in
-      guard let contradictions = state.servers[server]?.contradictions else { return }
-      state.servers[server]?.contradictions = contradictions - 1
-      if contradictions == 1 { state.servers[server] = nil }
+    change { servers in
+      servers[server]?.contradictions -= 1
+      if servers[server]?.contradictions == 0 { servers[server] = nil }
     }
   }
 
   /// - Returns: Whether the server's transfers are doubted from now on.
   func noteContradiction(of server: String, at now: Instant) -> Bool {
-    change { state in
-      state.removeExpired(at: now)
-      guard state.servers[server] != nil || state.servers.count < Self.limit else { return false }
+    change { servers in
+      servers = servers.filter { now < $0.value.expiry }
+      guard servers[server] != nil || servers.count < Self.limit else { return false }
       let expiry = now.advanced(by: Self.duration)
-      var doubt = state.servers[server] ?? Doubt(expiry: expiry)
+      var doubt = servers[server] ?? Doubt(expiry: expiry)
       doubt.contradictions += 1
       let isEnough = doubt.contradictions == Self.enough
       if isEnough { doubt.expiry = expiry }
-      state.servers[server] = doubt
-      state.nextExpiry = min(state.nextExpiry, doubt.expiry)
+      servers[server] = doubt
       return isEnough
     }
   }
 
-  private func change<Result: Sendable>(_ body: (inout sending State) -> sending Result) -> Result {
-    state.withLock { state in
-      defer { hasNone.store(state.servers.isEmpty, ordering: .relaxed) }
-      return body(&state)
+  private func change<Result: Sendable>(_ body: (inout [String: Doubt]) -> Result) -> Result {
+    servers.withLock { servers in
+      defer { hasNone.store(servers.isEmpty, ordering: .relaxed) }
+      return body(&servers)
     }
   }
 }
