@@ -17,15 +17,6 @@ extension ClientRelay {
     return true
   }
 
-  /// Records that there is no loader after all.
-  func refuse(at now: Instant = .now) {
-    progress.state.withLock { $0.phase = .done }
-    requests.forEach { request in
-      request.record.begin(at: now)
-      request.record.end(.failure(.unsupportedURL, statusCode: nil), at: now)
-    }
-  }
-
   private static let watchQueue = DispatchQueue(label: "session-tap.challenged-tasks", qos: .utility)
 
   /// Watches a task whose server asked for credentials until it has ended.

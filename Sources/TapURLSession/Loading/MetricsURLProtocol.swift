@@ -62,9 +62,7 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
   /// Called again by Foundation when a suspended task resumes.
   override func startLoading() {
     guard let loader else {
-      // A class of the app took the request in `canInit` and refuses it now. The task must end.
-      let client = client
-      relay?.refuse()
+      // A native loader takes what no other does, so there is always one. Without any the task must end.
       client?.urlProtocol(self, didFailWithError: URLError(.unsupportedURL))
       return
     }

@@ -35,18 +35,13 @@ final class TransferProgress: RequestProgressSource {
     nonisolated(unsafe) var loader: URLProtocol?
     /// Foundation's queue, on which libcurl may be looked at.
     let queue: DispatchQueue
-    /// What the last look has found. Apart from the state, since few requests have one.
-    private var found: Found?
+    private var found: Apart<TransferLook>?
     var isLooking = false
 
-    private final class Found: Sendable {
-      let look: TransferLook
-      init(_ look: TransferLook) { self.look = look }
-    }
-
+    /// What the last look has found.
     var look: TransferLook? {
-      get { found?.look }
-      set { found = newValue.map(Found.init) }
+      get { found?.value }
+      set { found = newValue.map { Apart($0) } }
     }
 
     init(_ loader: URLProtocol? = nil, queue: DispatchQueue, look: TransferLook? = nil) {
@@ -55,15 +50,10 @@ final class TransferProgress: RequestProgressSource {
     }
   }
 
-  /// A question for credentials. Apart from the state, since few requests have one.
-  final class Challenge: Sendable {
-    let transfer: TransferInfo
-
-    init(after transfer: TransferInfo) {
-      var transfer = transfer
-      transfer.isBeforeChallenge = true
-      self.transfer = transfer
-    }
+  /// A value that few requests have, apart from the state of all.
+  final class Apart<Value: Sendable>: Sendable {
+    let value: Value
+    init(_ value: Value) { self.value = value }
   }
 
   struct State: Sendable {
@@ -73,7 +63,7 @@ final class TransferProgress: RequestProgressSource {
     /// When the loader was last started, or last reported something.
     var lastActivity: Instant?
     var native: Native?
-    private(set) var challenge: Challenge?
+    private(set) var challenge: Apart<TransferInfo>?
     /// Since when the transfer is among those that the context counts.
     var countedSince: Instant?
 
@@ -99,12 +89,13 @@ final class TransferProgress: RequestProgressSource {
 
     /// The response of a transfer asks for credentials.
     mutating func beginChallenge(after transfer: TransferInfo) {
-      phase = .challenged
-      challenge = Challenge(after: transfer)
+      var transfer = transfer
+      transfer.isBeforeChallenge = true
+      (phase, challenge) = (.challenged, Apart(transfer))
     }
 
     /// The transfer whose challenge nobody has answered.
-    var challengedTransfer: TransferInfo? { phase == .challenged ? challenge?.transfer : nil }
+    var challengedTransfer: TransferInfo? { phase == .challenged ? challenge?.value : nil }
 
     mutating func suspend() { if phase == .loading || phase == .challenged { phase = .suspended } }
 

@@ -239,7 +239,6 @@ extension TransferInfo {
   /// server has closed the connection: the close may have been the end of the response (RFC 9112, section
   /// 6.3).
   fileprivate var unread: Int64 { connection?.info.isEstablished == true ? sinceReceived : 0 }
-
 }
 
 /// What they stand on.

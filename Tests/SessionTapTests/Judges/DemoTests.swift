@@ -72,13 +72,6 @@ import TestSupport
     try await process.terminate()
   }
 
-  @Test func `it ends cleanly on an interrupt`() async throws {
-    let (process, _) = try await Self.demo(["--log", "off"])
-    process.send(SIGINT)
-    try await process.waitForExit()
-    #expect(process.status == 0 && process.output.contains("requests"))
-  }
-
   /// One of its requests is active then, and the server never answers it.
   @Test func `a probe ends cleanly on a signal`() async throws {
     let (asked, end) = (Gate(), Gate())
