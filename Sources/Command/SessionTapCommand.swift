@@ -18,10 +18,12 @@ import Synchronization
   /// - Returns: The exit code, by `sysexits.h`.
   private static func run(_ words: ArraySlice<String>) async -> Int32 {
     let (command, rest) = (words.first ?? "help", words.dropFirst())
-    let asksForHelp = rest.contains { $0 == "--help" || $0 == "-h" }
+    if rest.contains("--help") || rest.contains("-h"), let text = Help.text(of: command) {
+      Terminal.say(text)
+      return EX_OK
+    }
     do {
       switch command {
-      case _ where asksForHelp && Help.text(of: command) != nil: Terminal.say(Help.text(of: command) ?? "")
       case "--version", "version": Terminal.say("session-tap \(BuildInfo.version)")
       case "help", "--help", "-h":
         guard let topic = rest.first else {
@@ -31,7 +33,7 @@ import Synchronization
         guard let text = Help.text(of: topic) else { throw UsageError("unknown command \(topic)") }
         Terminal.say(text)
       case "why":
-        let options = try Options(rest, names: Options.common, flags: ["--json"])
+        let options = try Options(rest, names: ["--port"], flags: ["--json"])
         return try await Why(options).ask(asJSON: options.has("--json")) ? EX_OK : EXIT_FAILURE
       case "demo":
         let names = Options.common.union(["--rate", "--requests", "--duration", "--faults"])

@@ -29,7 +29,6 @@ struct Why {
   /// - Parameter options: With the endpoint's address, or that of its `/why`, and a port of this machine.
   ///   Without either, the address that an app of this environment serves at.
   init(_ options: Options) throws {
-    if try options.text("--log") != nil { throw UsageError("unknown option --log") }
     guard options.operands.count < 2 else { throw UsageError("why takes one URL") }
     let variables = ProcessInfo.processInfo.environment
     let port = try options.integer("--port", in: 1...65_535)

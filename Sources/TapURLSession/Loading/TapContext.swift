@@ -79,7 +79,7 @@ final class TapContext: Sendable {
     let isOurs = url.hasPrefix("http:") || url.hasPrefix("https:")
     if isRecorded, isOurs, let loader = loader(for: request) { return loader }
     let other = (loaders + Self.native).first { $0.canInit(with: request) }
-    // It may use a connection of libcurl that others wait for, as a WebSocket may.
+    // An excluded request, or a WebSocket, may use a connection of libcurl that others wait for.
     if Self.native.contains(where: { $0 == other }) { hasExcluded.store(true, ordering: .relaxed) }
     if isRecorded, other == nil, isRefused(request) { recordRefusal(of: request, in: trace) }
     return nil

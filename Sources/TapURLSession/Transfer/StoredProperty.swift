@@ -70,17 +70,14 @@ extension URLRequest {
     let plain = URLRequest(url: URL(fileURLWithPath: "/"))
     var changed = plain
     changed.timeoutInterval = 1
-    return plain.load(offset) == 0 as UInt8 && changed.load(offset) == 1 as UInt8 ? offset : nil
+    return plain.byte(at: offset) == 0 && changed.byte(at: offset) == 1 ? offset : nil
   }()
 
   /// Whether the property `timeoutInterval` was set: Foundation ignores the time-out that an initialiser
   /// takes (`configureEasyHandle(for:body:)` in HTTPURLProtocol.swift). `nil` if that is unknown.
-  var isTimeoutSet: Bool? { Self.timeoutOffset.flatMap(load).map { (flag: UInt8) in flag != 0 } }
+  var isTimeoutSet: Bool? { Self.timeoutOffset.flatMap { byte(at: $0) }.map { $0 != 0 } }
 
-  private func load<Number: FixedWidthInteger & BitwiseCopyable>(_ offset: Int) -> Number? {
-    withUnsafeBytes(of: self) { bytes in
-      offset >= 0 && offset + MemoryLayout<Number>.size <= bytes.count
-        ? bytes.loadUnaligned(fromByteOffset: offset, as: Number.self) : nil
-    }
+  private func byte(at offset: Int) -> UInt8? {
+    withUnsafeBytes(of: self) { $0.indices.contains(offset) ? $0[offset] : nil }
   }
 }
