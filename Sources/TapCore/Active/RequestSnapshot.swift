@@ -64,15 +64,11 @@ public struct RequestSnapshot: Sendable, Equatable {
 
   /// The time since the start.
   public var duration: Duration { max(.zero, begin.duration(to: now)) }
-  /// The same as ``duration``.
-  public var age: Duration { duration }
   /// What the request waits for.
   public var wait: RequestWait? {
     let isCalling = upstream?.clients.contains { $0.activeCount > 0 } == true
     return progress.wait == .handler && isCalling ? .request : progress.wait
   }
-  /// The same as ``wait``.
-  public var waitingFor: RequestWait? { wait }
   /// The status code, once the head of the response has come.
   public var statusCode: Int? { progress.statusCode }
   /// The bytes of the request's body that have gone.
