@@ -4,7 +4,11 @@ import Synchronization
 /// and `tracestate`.
 public struct TraceContext: Sendable, Equatable {
   /// The trace id as two numbers, never both 0.
-  private let high, low: UInt64
+  package struct TraceBits: Hashable, Sendable {
+    package let high, low: UInt64
+  }
+
+  package let traceBits: TraceBits
   /// The span id as a number, never 0.
   package let spanBits: UInt64
   /// Those that are passed on: `sampled` and `random` (level 2 of the specification, section 3.2.2.5).
@@ -32,15 +36,10 @@ public struct TraceContext: Sendable, Equatable {
   public var isSampled: Bool { flags & Self.sampled != 0 }
   private static var sampled: UInt8 { 1 }
 
-  /// The trace id as two numbers.
-  package struct TraceBits: Hashable, Sendable {
-    package let high, low: UInt64
-  }
-
-  package var traceBits: TraceBits { TraceBits(high: high, low: low) }
-
   /// 32 lowercase hexadecimal digits, not all zero.
-  public var traceID: String { HexadecimalDigits.text(of: high) + HexadecimalDigits.text(of: low) }
+  public var traceID: String {
+    HexadecimalDigits.text(of: traceBits.high) + HexadecimalDigits.text(of: traceBits.low)
+  }
   /// 16 lowercase hexadecimal digits, not all zero.
   public var spanID: String { HexadecimalDigits.text(of: spanBits) }
 
@@ -85,8 +84,7 @@ public struct TraceContext: Sendable, Equatable {
     _ trace: TraceBits, span: UInt64, flags: UInt8, tracestate: String? = nil,
     of object: (any AnyObject & Sendable)? = nil
   ) {
-    (high, low) = (trace.high, trace.low)
-    (spanBits, self.flags) = (span, flags)
+    (traceBits, spanBits, self.flags) = (trace, span, flags)
     (self.tracestate, self.object) = (tracestate, object)
     if !Self.isInUse.load(ordering: .relaxed) { Self.isInUse.store(true, ordering: .relaxed) }
   }
@@ -127,7 +125,7 @@ public struct TraceContext: Sendable, Equatable {
   }
 
   /// The last 56 bits of the trace id: those that are random (W3C Trace Context Level 2, section 3.2.2.5).
-  package var randomness: UInt64 { low & 0x00ff_ffff_ffff_ffff }
+  package var randomness: UInt64 { traceBits.low & 0x00ff_ffff_ffff_ffff }
 
   /// Whether 56 random bits are kept at a rate from 0 to 1, as in OpenTelemetry's consistent probability
   /// sampling: at or above the threshold, so that a higher rate keeps all that a lower one keeps. `nan` keeps
@@ -149,8 +147,8 @@ public struct TraceContext: Sendable, Equatable {
       guard let base = memory.baseAddress, memory.count >= 55 else { return 0 }
       memory.initialize(repeating: UInt8(ascii: "-"))
       (base[0], base[1]) = (UInt8(ascii: "0"), UInt8(ascii: "0"))
-      HexadecimalDigits.write(high, to: base + 3)
-      HexadecimalDigits.write(low, to: base + 19)
+      HexadecimalDigits.write(traceBits.high, to: base + 3)
+      HexadecimalDigits.write(traceBits.low, to: base + 19)
       HexadecimalDigits.write(spanBits, to: base + 36)
       (base[53], base[54]) = (UInt8(ascii: "0"), UInt8(ascii: "0") + flags)
       return 55
