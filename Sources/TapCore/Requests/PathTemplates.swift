@@ -7,7 +7,7 @@
 /// `/users/:id`, so a tap calls ``validate()`` when it is made.
 public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
   /// The steps after which a look-up gives up, which only a set of templates made for it can reach.
-  package static let workLimit = 512
+  private static let workLimit = 512
 
   private struct Node: Sendable {
     /// In the order of their bytes.
@@ -60,7 +60,7 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
 
   /// - Parameter path: The path as in a URL: percent-encoded, without query and fragment.
   package func template(for path: UnsafeBufferPointer<UInt8>) -> String? {
-    let start = path.first == UInt8(ascii: "/") ? 1 : 0
+    let start = path.first == .slash ? 1 : 0
     var work = Self.workLimit
     return find(path, from: start, at: 0, work: &work)
   }
@@ -75,7 +75,7 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
     // The root's path `/` has one empty segment, which is no segment.
     if index == 0, start == path.count { return node.template }
     var end = start
-    while end < path.count, path[end] != UInt8(ascii: "/") { end += 1 }
+    while end < path.count, path[end] != .slash { end += 1 }
     let segment = path[start..<end]
     if let child = node.literal(segment).node,
       let found = find(path, from: end + 1, at: child, work: &work)
@@ -91,7 +91,7 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
   }
 
   private mutating func add(_ template: String) {
-    var segments = template.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)[...]
+    var segments = template.utf8.split(separator: .slash, omittingEmptySubsequences: false)[...]
     if segments.first?.isEmpty == true { segments = segments.dropFirst() }
     if segments.count == 1, segments.first?.isEmpty == true { segments = [] }
     let hasRest = segments.last.map { $0.elementsEqual("*".utf8) } ?? false
@@ -134,7 +134,7 @@ public struct PathTemplateError: Error, Sendable, Equatable, CustomStringConvert
 
   /// `nil` if the template is spelt right.
   init?(of template: String) {
-    let segments = template.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    let segments = template.utf8.split(separator: .slash, omittingEmptySubsequences: false)
     let parameters = segments.filter { $0.first == UInt8(ascii: "{") }.map { String(Substring($0)) }
     let isRight =
       segments.count > 1 && segments[0].isEmpty && Set(parameters).count == parameters.count
@@ -150,6 +150,6 @@ public struct PathTemplateError: Error, Sendable, Equatable, CustomStringConvert
     let isParameter =
       segment.count > 2 && segment.first == UInt8(ascii: "{") && segment.last == UInt8(ascii: "}")
     let name = isParameter ? segment.dropFirst().dropLast() : segment
-    return segment.first != UInt8(ascii: ":") && !name.contains { "{}<>*".utf8.contains($0) }
+    return segment.first != .colon && !name.contains { "{}<>*".utf8.contains($0) }
   }
 }
