@@ -62,7 +62,7 @@ private struct HistoryLists {
         ("upstream", slot.upstream.isEmpty ? nil : .list(slot.upstream)),
       ])
     }
-    let (slot, width) = (RequestHistory.Window.slot(at: now), RequestHistory.Window.slotNanoseconds)
+    let (slot, width) = (RequestHistory.slot(at: now), RequestHistory.slotNanoseconds)
     return .object([
       ("id", .text(id)), ("slot", .number(slot)),
       ("slot_s", .number(width / 1_000_000_000)),
@@ -76,7 +76,7 @@ private struct HistoryLists {
     covered.append((side, .time(.nanoseconds(window.covered))))
     bounds.append((side, .list(window.bounds)))
     for slot in window.slots where slot.number >= since && !slot.upstream.isEmpty {
-      slots[slot.number, default: ([], [])].upstream = slot.upstream.map(Self.json)
+      slots[slot.number, default: ([], [])].upstream = slot.upstream.map { Self.json($0, $1) }
     }
     for slot in window.slots {
       for addition in slot.additions {
@@ -109,13 +109,13 @@ private struct HistoryLists {
         ])
   }
 
-  private static func json(_ route: RequestHistory.Upstream) -> JSON {
-    let clients = route.clients.map { client in
+  private static func json(_ route: RequestHistory.Route, _ time: UpstreamTime) -> JSON {
+    let clients = time.clients.map { client in
       let name = JSON.text(client.name)?.description ?? ""
       return JSON.list([name, "\(client.requestCount)", "\(client.duration.seconds)"])
     }
     return .object([
-      ("route", .text(route.route ?? "")), ("upstream_s", .number(route.upstream.seconds)),
+      ("route", .text(route.path ?? "")), ("upstream_s", .number(time.duration.seconds)),
       ("clients", .list(clients)),
     ])
   }

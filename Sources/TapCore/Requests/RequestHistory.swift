@@ -4,133 +4,12 @@
 /// It is the difference of the values that a scrape shows, so that both add up alike. It takes at most
 /// ``byteLimit``: beyond that the oldest five seconds go, and ``Window/covered`` says so.
 package struct RequestHistory: Sendable {
-  static let slotNanoseconds: Int64 = 5_000_000_000
+  package static let slotNanoseconds: Int64 = 5_000_000_000
   static let slotCount: Int64 = 120
   static let byteLimit = 3 << 20
 
-  /// What a reader gets: the slots that are over, and the current one up to now.
-  package struct Window: Sendable {
-    /// The upper bounds of the buckets, without `+Inf`.
-    package let bounds: [Double]
-    /// The time that the slots cover, in nanoseconds.
-    package let covered: Int64
-    /// Whether that is all the time since the start.
-    package let isWhole: Bool
-    /// Only slots with requests, the oldest first.
-    package let slots: [Slot]
-
-    package static var slotNanoseconds: Int64 { RequestHistory.slotNanoseconds }
-
-    package static func slot(at now: Instant) -> Int64 { now.nanoseconds / RequestHistory.slotNanoseconds }
-  }
-
-  package struct Slot: Sendable {
-    /// When it began, on the monotonic clock.
-    package var begin: Instant { Instant(nanoseconds: number * RequestHistory.slotNanoseconds) }
-    package let number: Int64
-    package fileprivate(set) var additions: [Addition] = []
-    /// How many processors the process has kept busy since the slot before, on average. `nil` of the current
-    /// slot.
-    package fileprivate(set) var busyProcessors: Double?
-    /// Of the routes within whose requests the app made others, in no order: of the answered requests of a
-    /// route, and of its others.
-    package fileprivate(set) var upstream: [Upstream] = []
-    fileprivate var bytes = 0
-
-    fileprivate var isEmpty: Bool { additions.isEmpty && upstream.isEmpty }
-
-    fileprivate mutating func measure() {
-      bytes = additions.reduce(0) { $0 + $1.bytes } + upstream.reduce(0) { $0 + $1.bytes }
-    }
-  }
-
-  /// The requests of one series in one slot.
-  package struct Addition: Sendable {
-    fileprivate let id: SeriesID
-    private let rendered: RenderedLabels
-    /// The sum of the durations, in seconds.
-    package let sum: Double
-    /// The requests in each bucket, not cumulative, `+Inf` last.
-    package let counts: [UInt32]
-    package let account: Account
-    /// `nil` if a later slot has a slower one of the series.
-    package fileprivate(set) var slowest: Example?
-    /// `nil` if none failed, or a later slot has a newer one of the series.
-    package fileprivate(set) var newestFailure: Example?
-
-    fileprivate init(_ id: SeriesID, _ now: Values, since change: Change) {
-      (self.id, rendered) = (id, now.labels)
-      sum = now.sum - change.before.sum
-      let before = change.before.counts
-      counts = now.counts.enumerated().map { index, count in
-        UInt32(clamping: count &- (index < before.count ? before[index] : 0))
-      }
-      (account, slowest, newestFailure) = (change.account, change.slowest, change.newestFailure)
-    }
-
-    /// As the text formats write them.
-    package var labels: [UInt8] { rendered.bytes }
-
-    package var labelValues: [String: String] {
-      let pairs = rendered.pairs.map {
-        (String(decoding: $0, as: UTF8.self), String(decoding: $1, as: UTF8.self))
-      }
-      return Dictionary(pairs) { first, _ in first }
-    }
-
-    fileprivate var bytes: Int {
-      MemoryLayout<Addition>.stride + labels.count + 4 * counts.count + account.bytes
-        + (slowest?.bytes ?? 0) + (newestFailure?.bytes ?? 0)
-    }
-  }
-
-  /// What took the time of the requests of one series in one slot.
-  package struct Account: Sendable {
-    /// The sums of the phases, over the requests that have them.
-    package private(set) var timings = RequestTimings()
-    /// `nil` if none is known.
-    package private(set) var openedConnections: Int?
-    package private(set) var roundTripCount = 0
-    package private(set) var roundTripNanoseconds: Int64 = 0
-    package private(set) var retransmittedSegments: Int?
-
-    fileprivate var bytes: Int { timings.isEmpty ? 0 : 32 + 8 * RequestTimings.Phase.allCases.count }
-
-    fileprivate mutating func add(_ request: borrowing RequestObservation) {
-      timings.add(request.timings)
-      if let count = request.openedConnections { openedConnections = (openedConnections ?? 0) &+ count }
-      if let roundTrip = request.networkRoundTrip {
-        roundTripCount += 1
-        roundTripNanoseconds &+= roundTrip.nanoseconds
-      }
-      if let count = request.retransmittedSegments {
-        retransmittedSegments = (retransmittedSegments ?? 0) &+ count
-      }
-    }
-  }
-
-  /// A request that the page can open. A class, because most additions have none.
-  package final class Example: Sendable {
-    package let nanoseconds: Int64
-    package let end: Timestamp
-    package let statusCode: Int?
-    package let errorType: String?
-    package let trace: TraceContext?
-    package let timings: RequestTimings
-    package let cutOffPhase: RequestTimings.Phase?
-    package let upstream: UpstreamTime?
-
-    /// What it takes with its timings and the text of an error's type, at most.
-    fileprivate var bytes: Int {
-      256 + (upstream?.clients.count ?? 0) * MemoryLayout<UpstreamTime.Client>.stride
-    }
-
-    fileprivate init(_ request: borrowing RequestObservation) {
-      (nanoseconds, end, statusCode) = (request.duration.nanoseconds, request.endTime, request.statusCode)
-      (errorType, trace) = (request.errorType, request.request.traceContext?.withoutSpan)
-      (timings, cutOffPhase, upstream) = (request.timings, request.cutOffPhase, request.upstream)
-    }
-  }
+  /// The number of the slot in which a moment is.
+  package static func slot(at now: Instant) -> Int64 { now.nanoseconds / slotNanoseconds }
 
   /// The values of a series: before the first request of the current slot, or now.
   struct Values: Sendable {
@@ -140,11 +19,22 @@ package struct RequestHistory: Sendable {
   }
 
   /// A series that has requests in the current slot.
-  fileprivate struct Change: Sendable {
+  struct Change: Sendable {
     let before: Values
-    var account = Account()
-    var slowest: Example?
-    var newestFailure: Example?
+    private(set) var account = Account()
+    private(set) var slowest: Example?
+    private(set) var newestFailure: Example?
+
+    mutating func add(_ request: borrowing RequestObservation) {
+      account.add(request)
+      if slowest.map({ $0.nanoseconds < request.duration.nanoseconds }) ?? true {
+        slowest = Example(request)
+      }
+      // A 4xx that the app answers with has no error type, because it is the caller's mistake.
+      let isRefused =
+        request.end != .cancelled && request.statusCode.map { (400..<500).contains($0) } ?? false
+      if request.errorType != nil || isRefused { newestFailure = Example(request) }
+    }
   }
 
   private let bounds: [Double]
@@ -156,15 +46,10 @@ package struct RequestHistory: Sendable {
   private var number: Int64 = 0
   private var changes: [SeriesID: Change] = [:]
   /// Of the current slot.
-  private var upstream: [UpstreamKey: Upstream] = [:]
+  private var upstream: [Route: UpstreamTime] = [:]
   private var bytes = 0
   /// When the last slot ended, and the processor time by then.
   private var closed: (time: Instant, processor: Int64)?
-
-  private struct UpstreamKey: Hashable {
-    let route: String?
-    let isAnswered: Bool
-  }
 
   init(bounds: [Double], start: Instant) {
     (self.bounds, self.start, firstStart) = (bounds, start, start)
@@ -174,7 +59,7 @@ package struct RequestHistory: Sendable {
   var changed: [SeriesID] { Array(changes.keys) }
 
   /// Whether the current slot is over: it has to be closed before a series changes or goes.
-  func mustClose(at now: Instant) -> Bool { now.nanoseconds / Self.slotNanoseconds > number }
+  func mustClose(at now: Instant) -> Bool { Self.slot(at: now) > number }
 
   /// Begins the slot of this moment.
   ///
@@ -196,7 +81,7 @@ package struct RequestHistory: Sendable {
       bytes += closed.bytes
     }
     (changes, upstream) = ([:], [:])
-    number = now.nanoseconds / Self.slotNanoseconds
+    number = Self.slot(at: now)
     while let oldest = slots.first, bytes > Self.byteLimit || oldest.number < number - Self.slotCount {
       bytes -= oldest.bytes
       start = max(start, Instant(nanoseconds: (oldest.number + 1) * Self.slotNanoseconds))
@@ -211,29 +96,19 @@ package struct RequestHistory: Sendable {
 
   /// Keeps a request that is recorded in the series, if the page may open it.
   mutating func keep(_ request: borrowing RequestObservation, of id: SeriesID) {
-    guard let index = changes.index(forKey: id) else { return }
-    changes.values[index].account.add(request)
-    if changes.values[index].slowest.map({ $0.nanoseconds < request.duration.nanoseconds }) ?? true {
-      changes.values[index].slowest = Example(request)
-    }
-    // A 4xx that the app answers with has no error type, because it is the caller's mistake.
-    let isRefused = request.end != .cancelled && request.statusCode.map { (400..<500).contains($0) } ?? false
-    if request.errorType != nil || isRefused {
-      changes.values[index].newestFailure = Example(request)
-    }
+    changes[id]?.add(request)
   }
 
   /// Adds what the calls within a request took.
   mutating func add(_ time: UpstreamTime, route: String?, isAnswered: Bool) {
-    let key = UpstreamKey(route: route, isAnswered: isAnswered)
-    upstream[key, default: Upstream(route: route, isAnswered: isAnswered)].add(time)
+    upstream[Route(path: route, isAnswered: isAnswered), default: UpstreamTime()].add(time)
   }
 
   /// - Parameter values: Those of the ``changed`` series now.
   func window(_ values: [SeriesID: Values], at now: Instant) -> Window {
     let past = now.nanoseconds &- start.nanoseconds
     let covered = max(0, min(past, Self.slotNanoseconds * Self.slotCount))
-    let oldest = (now.nanoseconds &- covered) / Self.slotNanoseconds
+    let oldest = Self.slot(at: Instant(nanoseconds: now.nanoseconds &- covered))
     let slots = (slots + [slot(values)]).filter { $0.number >= oldest && !$0.isEmpty }
     let isWhole = start == firstStart && covered == past
     return Window(bounds: bounds, covered: covered, isWhole: isWhole, slots: slots)
@@ -245,7 +120,7 @@ package struct RequestHistory: Sendable {
     for (id, change) in changes {
       if let now = values[id] { slot.additions.append(Addition(id, now, since: change)) }
     }
-    slot.upstream = Array(upstream.values)
+    slot.upstream = upstream
     slot.measure()
     return slot
   }
@@ -266,36 +141,6 @@ package struct RequestHistory: Sendable {
       bytes -= slots[slot].bytes
       slots[slot].measure()
       bytes += slots[slot].bytes
-    }
-  }
-}
-
-extension RequestHistory {
-  /// What the calls within the requests of one route took in one slot. A request that fails at once takes
-  /// less, so those that were answered are apart: their time is divided, as that of ``Addition``.
-  package struct Upstream: Sendable {
-    /// `nil` if none matched.
-    package let route: String?
-    /// As ``RequestObservation/isAnswered``.
-    package let isAnswered: Bool
-    /// The sum of the times in which calls were active.
-    package internal(set) var upstream = Duration.zero
-    package internal(set) var clients: [UpstreamTime.Client] = []
-
-    mutating func add(_ time: UpstreamTime) {
-      upstream += time.duration
-      for client in time.clients {
-        let index = clients.firstIndex { $0.name == client.name } ?? clients.count
-        if index == clients.count { clients.append(UpstreamTime.Client(name: client.name)) }
-        clients[index].requestCount += client.requestCount
-        clients[index].nanoseconds &+= client.nanoseconds
-      }
-    }
-
-    var bytes: Int {
-      clients.reduce(MemoryLayout<Upstream>.stride + (route?.utf8.count ?? 0)) {
-        $0 + MemoryLayout<UpstreamTime.Client>.stride + $1.name.utf8.count
-      }
     }
   }
 }

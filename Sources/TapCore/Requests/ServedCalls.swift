@@ -122,6 +122,19 @@ public struct UpstreamTime: Sendable, Equatable {
 
   package init() {}
 
+  /// Adds what the calls of another served request took.
+  mutating func add(_ other: UpstreamTime) {
+    nanoseconds &+= other.nanoseconds
+    for client in other.clients {
+      guard let index = clients.firstIndex(where: { $0.name == client.name }) else {
+        clients.append(client)
+        continue
+      }
+      clients[index].requestCount += client.requestCount
+      clients[index].nanoseconds &+= client.nanoseconds
+    }
+  }
+
   /// The time in which at least one call was active.
   public var duration: Duration { .nanoseconds(nanoseconds) }
   /// The number of calls.

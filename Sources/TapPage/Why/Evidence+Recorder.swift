@@ -49,10 +49,11 @@ extension Evidence {
         if !kind.isMade, methods[kind.path]?.count != 1 { kind.method = "" }
         step.tallies[kind, default: Tally()] += Tally(addition, failure, isAnswered, window.bounds)
       }
-      for route in slot.upstream {
-        let path = route.route ?? ""
+      for (route, time) in slot.upstream {
+        let path = route.path ?? ""
         let method = methods[path].flatMap { $0.count == 1 ? $0.first : nil } ?? ""
-        step.tallies[RequestKind(isMade: false, method: method, path: path), default: Tally()] += Tally(route)
+        step.tallies[RequestKind(isMade: false, method: method, path: path), default: Tally()] +=
+          Tally(time, isAnswered: route.isAnswered)
       }
       steps[slot.begin] = step
     }
@@ -112,15 +113,14 @@ extension Tally {
 
 extension Tally {
   /// What the calls of a route's requests took.
-  fileprivate init(_ route: RequestHistory.Upstream) {
+  fileprivate init(_ time: UpstreamTime, isAnswered: Bool) {
     let clients = Dictionary(
-      route.clients.map { ($0.name, Upstream(calls: $0.requestCount, seconds: $0.duration.seconds)) },
+      time.clients.map { ($0.name, Upstream(calls: $0.requestCount, seconds: $0.duration.seconds)) },
       uniquingKeysWith: +)
     calls = clients.mapValues(\.calls)
-    guard route.isAnswered else { return }
+    guard isAnswered else { return }
     self.clients = clients
-    upstream = Upstream(
-      calls: route.clients.reduce(0) { $0 + $1.requestCount }, seconds: route.upstream.seconds)
+    upstream = Upstream(calls: time.requestCount, seconds: time.duration.seconds)
   }
 }
 

@@ -170,9 +170,8 @@ struct ServedCallsTests {
       value(#"upstream_request_seconds_total{client="y"}"#),
     ]
     expectEqual(sums, [seconds("/a"), seconds(nil), seconds(nil)])
-    let history = try #require(recorder.history(of: .inbound)).slots.flatMap(\.upstream).filter {
-      $0.route == "/a"
-    }
+    let slots = try #require(recorder.history(of: .inbound)).slots.flatMap(\.upstream)
+    let history = slots.filter { $0.key.path == "/a" }.map(\.value)
     let clients = history.flatMap(\.clients).reduce(into: [:]) { $0[$1.name, default: 0] += $1.requestCount }
     #expect(clients == ["x": 3, "y": 1])
     let times: [Double] = ["x", "y"].map { name in
@@ -182,7 +181,7 @@ struct ServedCallsTests {
       value(#"upstream_request_seconds_total{client="\#(name)",http_route="/a"}"#) ?? .nan
     }
     let errors = zip(
-      times + [history.reduce(0) { $0 + $1.upstream.seconds }], totals + [seconds("/a")]
+      times + [history.reduce(0) { $0 + $1.duration.seconds }], totals + [seconds("/a")]
     ).map { abs($0 - $1) }
     #expect(errors.allSatisfy { $0 < 1e-9 }, "\(errors)")
   }
@@ -204,8 +203,8 @@ struct ServedCallsTests {
     expectEqual(values, [3, 8])
     let history = try #require(recorder.history(of: .inbound))
     let slots = history.slots.flatMap(\.upstream)
-    expectEqual(Set(slots.map(\.route)), ["/0", "/1"])
-    expectEqual(slots.flatMap(\.clients).map(\.requestCount), [1, 1])
+    expectEqual(Set(slots.map(\.key.path)), ["/0", "/1"])
+    expectEqual(slots.flatMap(\.value.clients).map(\.requestCount), [1, 1])
   }
 
   @Test func `10,000 served requests, 16 wide, have each its own`() async throws {
