@@ -20,6 +20,8 @@ package struct HeldQueue: Sendable, Equatable {
 /// `resume()` wait for it themselves, so requests made meanwhile never reach a tap. Each question is put on a
 /// queue that nobody can hold too: where that owes its answer as well, it is Dispatch that does not run.
 package final class QueueProbe: Sendable {
+  enum Question { case none, queue, bothQueues }
+
   /// The questions and answers, as a value.
   struct State: Sendable {
     /// The least time between two questions.
@@ -35,12 +37,12 @@ package final class QueueProbe: Sendable {
     /// When a held queue is reported next.
     private var report = Instant.never
 
-    /// Returns whether to put a question now, and whether on the other queue too.
-    mutating func ask(at now: Instant) -> (Bool, comparison: Bool) {
-      guard asked == nil, now >= nextQuestion else { return (false, false) }
+    /// What to ask now.
+    mutating func ask(at now: Instant) -> Question {
+      guard asked == nil, now >= nextQuestion else { return .none }
       (asked, lastAsked, isUsed, report) = (now, now, false, .never)
       defer { lacksThreads = true }
-      return (true, !lacksThreads)
+      return lacksThreads ? .queue : .bothQueues
     }
 
     private var nextQuestion: Instant {
@@ -62,10 +64,10 @@ package final class QueueProbe: Sendable {
     /// - Parameter isUsed: Whether the queue was used since the last turn. After the last use there is one
     ///   question.
     mutating func turn(isUsed: Bool, at now: Instant) -> (
-      question: (Bool, comparison: Bool), held: HeldQueue?, next: Instant
+      question: Question, held: HeldQueue?, next: Instant
     ) {
       if isUsed { self.isUsed = true }
-      let question = self.isUsed ? ask(at: now) : (false, false)
+      let question = self.isUsed ? ask(at: now) : .none
       guard let asked else { return (question, nil, self.isUsed ? nextQuestion : .never) }
       // At the limit, and at each doubling of that time.
       if report == .never { report = asked.advanced(by: HeldQueue.limit) }
@@ -102,8 +104,8 @@ package final class QueueProbe: Sendable {
     return (turn.held, turn.next)
   }
 
-  private func ask(_ question: (Bool, comparison: Bool)) {
-    if question.comparison { compare { self.state.withLock { $0.compare() } } }
-    if question.0 { put { self.state.withLock { $0.answer() } } }
+  private func ask(_ question: Question) {
+    if question == .bothQueues { compare { self.state.withLock { $0.compare() } } }
+    if question != .none { put { self.state.withLock { $0.answer() } } }
   }
 }

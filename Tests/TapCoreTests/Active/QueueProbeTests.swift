@@ -18,7 +18,8 @@ struct QueueProbeTests {
       let time = Int(turn.filter(\.isNumber)) ?? 0
       let said = state.turn(isUsed: turn.hasSuffix("+"), at: at(time))
       let next = said.next == .never ? "-" : "\(said.next.nanoseconds / 1_000_000)"
-      return "\(said.question.0 ? "?" : "")\(said.held.map { "\($0.duration.seconds)s" } ?? ""):\(next)"
+      return
+        "\(said.question == .none ? "" : "?")\(said.held.map { "\($0.duration.seconds)s" } ?? ""):\(next)"
     }.joined(separator: " ")
   }
 
