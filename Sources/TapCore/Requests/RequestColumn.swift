@@ -34,7 +34,7 @@ final class RequestColumn: Sendable {
 
   let column: SeriesColumn
   let layout: BucketLayout?
-  let isHistogram: Bool
+  var isHistogram: Bool { layout != nil }
   let atBegin: Double
   let atEnd: Value
   /// The value of a series before anything is known: 0 for a count.
@@ -53,7 +53,7 @@ final class RequestColumn: Sendable {
     column = SeriesColumn(
       descriptor: try FamilyDescriptor(name: name, help: help, type: type, unit: unit))
     layout = buckets.map(BucketLayout.init)
-    (isHistogram, isGauge, self.isAge) = (buckets != nil, type == .gauge, isAge)
+    (isGauge, self.isAge) = (type == .gauge, isAge)
     (self.atBegin, self.atEnd, self.initialNumber) = (atBegin, atEnd, initialNumber)
   }
 
