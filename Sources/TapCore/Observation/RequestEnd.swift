@@ -1,5 +1,5 @@
 /// How a request ended. Every started request ends in exactly one of these ways.
-public enum RequestEnd: Sendable, Hashable {
+public enum RequestEnd: Sendable, Equatable {
   /// A response was received or sent in full, with any status code. A loader of the app's own may answer
   /// without a status code.
   case response(statusCode: Int?)

@@ -96,7 +96,7 @@ public enum RequestDirection: Sendable, Hashable, CaseIterable {
 }
 
 /// The value of a field that an app adds to a log line. Literals of all four kinds convert.
-public enum FieldValue: Sendable, Hashable {
+public enum FieldValue: Sendable, Equatable {
   /// Text.
   case string(String)
   /// A whole number.
