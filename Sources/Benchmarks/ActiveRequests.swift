@@ -51,7 +51,9 @@ extension Benchmark {
     metrics.record(observation)
     let before = try Heap.bytesInUse()
     let start = Instant.now
-    for record in records { _ = metrics.withLock { $0.begin(observation.request, at: start, of: record) } }
+    for record in records {
+      metrics.withLock { $0.active.add(record, at: start, in: $0.begin(observation.request)) }
+    }
     if areEnded {
       for record in records { metrics.withLock { $0.active.remove(record, since: start) } }
     }

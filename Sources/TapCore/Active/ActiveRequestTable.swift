@@ -15,11 +15,6 @@ package struct ActiveRequestTable: Sendable {
     /// Where the begin was counted; `nil` of an unstarted request.
     var series: RequestSeries?
 
-    init(_ record: RequestRecord, _ start: Instant, _ series: RequestSeries? = nil) {
-      (self.record, self.start, self.series) = (record, start, series)
-      served = record.call?.servedID
-    }
-
     var request: Request? { record.map { ($0, start) } }
   }
 
@@ -46,20 +41,15 @@ package struct ActiveRequestTable: Sendable {
 
   var isEmpty: Bool { entries.isEmpty }
 
-  mutating func begin(_ record: RequestRecord, at start: Instant, in series: RequestSeries) {
-    insert(Entry(record, start, series))
-  }
-
-  /// Adds a request that URLSession has taken and not started.
-  mutating func add(_ record: RequestRecord, at now: Instant) { insert(Entry(record, now)) }
-
-  private mutating func insert(_ entry: Entry) {
+  /// - Parameter series: Where the begin was counted; `nil` of an unstarted request.
+  package mutating func add(_ record: RequestRecord, at start: Instant, in series: RequestSeries? = nil) {
     // Unstarted requests that are released do not say so.
     if entries.count == entries.capacity {
       removeGone()
       entries.reserveCapacity(2 * entries.count)
     }
-    entries.insert(entry, at: firstIndex { $0 > entry.start })
+    let entry = Entry(record: record, start: start, served: record.call?.servedID, series: series)
+    entries.insert(entry, at: firstIndex { $0 > start })
   }
 
   package mutating func remove(_ record: RequestRecord, since start: Instant) {

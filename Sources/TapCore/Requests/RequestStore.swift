@@ -76,15 +76,6 @@ package struct RequestStore: Sendable {
     return RequestSeries(client: client, target: target)
   }
 
-  /// Counts the begin of a request, and adds it to the table of active requests.
-  package mutating func begin(
-    _ request: borrowing RequestDescription, at start: Instant, of record: RequestRecord
-  ) -> RequestSeries {
-    let series = begin(request)
-    active.begin(record, at: start, in: series)
-    return series
-  }
-
   /// Records an ended request, in the series of its begin and others.
   ///
   /// - Parameter now: For the history.

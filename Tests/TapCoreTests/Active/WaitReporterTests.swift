@@ -80,7 +80,7 @@ struct WaitReporterTests {
 
   private func begin(_ record: RequestRecord, at start: Instant, in metrics: RequestMetrics) {
     record.begin(at: start)
-    _ = metrics.withLock { $0.begin(record.description, at: start, of: record) }
+    metrics.withLock { $0.active.add(record, at: start, in: $0.begin(record.description)) }
   }
 
   /// Begins a request for each of these ages, in seconds.
