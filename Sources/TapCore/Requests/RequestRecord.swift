@@ -73,7 +73,6 @@ package final class RequestRecord: Sendable {
     let slot = recorder.blackBox?.keep(description, isStarted: false) ?? .none
     contents = Contents(observation: RequestObservation(begun: description))
     state = Mutex(State(source: source, slot: slot))
-    recorder.count(1)
     recorder.add(self)
   }
 
@@ -86,7 +85,6 @@ package final class RequestRecord: Sendable {
       recorder.blackBox?.keep(description, isStarted: true, isToldByApp: true, at: now, time) ?? .none
     contents = Contents(observation: RequestObservation(begun: description, at: time))
     state = Mutex(State(stage: .active(start: now), slot: slot))
-    recorder.count(1)
     recorder.add(self)
   }
 
@@ -97,7 +95,6 @@ package final class RequestRecord: Sendable {
       case .givenUp, .ended: break
       }
     }
-    recorder.count(-1)
     // It may not have begun.
     if recorder.blackBox != nil { state.withLock { if !$0.slot.isNone { free(&$0.slot, at: .now) } } }
   }
@@ -137,8 +134,15 @@ package final class RequestRecord: Sendable {
         (state.stage, state.source) = (.ended, nil)
         if end.statusCode == nil { contents.observation.headStatusCode = statusCode }
         call?.leave(at: instant)
-        contents.observation.end(end, after: instant.nanoseconds &- start.nanoseconds, add)
-        if let upstream = state.calls.time(at: instant) { contents.observation.setUpstream(upstream) }
+        contents.observation.end = end
+        contents.observation.duration = .nanoseconds(instant.nanoseconds &- start.nanoseconds)
+        add(&contents.observation)
+        if var upstream = state.calls.time(at: instant) {
+          // A call may end between the end of the served request and this one.
+          let duration = contents.observation.duration.nanoseconds
+          upstream.nanoseconds = min(upstream.nanoseconds, max(0, duration))
+          contents.observation.upstream = upstream
+        }
       }
       // With the lock: no line says the end of a request that a black box still has.
       if !state.slot.isNone { free(&state.slot, at: instant) }
@@ -253,7 +257,9 @@ package final class RequestRecord: Sendable {
       let request = description
       let series = recorder.metrics(of: request.direction).withLock { store in
         if case .unstarted(let since) = delivered { store.active.remove(self, since: since) }
-        return store.begin(request, at: start, of: self)
+        let series = store.begin(request)
+        store.active.add(self, at: start, in: series)
+        return series
       }
       state.withLock { $0.delivered = .begin(series, since: start) }
       for consumer in recorder.consumers { consumer.requestStarted(request) }
@@ -287,19 +293,5 @@ package final class RequestRecord: Sendable {
         consumer.requestEnded(contents.observation)
       }
     }
-  }
-}
-
-extension RequestObservation {
-  fileprivate mutating func end(_ end: RequestEnd, after nanoseconds: Int64, _ add: (inout Self) -> Void) {
-    self.end = end
-    duration = .nanoseconds(nanoseconds)
-    add(&self)
-  }
-
-  /// A call may end between the end of the served request and this one.
-  fileprivate mutating func setUpstream(_ time: UpstreamTime) {
-    upstream = time
-    upstream?.nanoseconds = min(time.nanoseconds, max(0, duration.nanoseconds))
   }
 }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Records requests in both directions: in the metrics of a registry, in a log, and for an app's own
 /// observers.
 ///
@@ -34,7 +32,6 @@ public final class RequestRecorder: Sendable {
   package let blackBox: BlackBox?
   private let observerQueues: [ObserverQueue]
   private let queue: BoundedQueue<[RequestRecord]>
-  private let living = Atomic<Int>(0)
   private let reporter: WaitReporter
 
   /// Makes a recorder and registers its metrics.
@@ -237,11 +234,6 @@ public final class RequestRecorder: Sendable {
   func metrics(of direction: RequestDirection) -> RequestMetrics {
     direction == .outbound ? outboundMetrics : inboundMetrics
   }
-
-  /// The number of records that exist: a test checks it for leaks.
-  package var requestCount: Int { living.load(ordering: .relaxed) }
-
-  func count(_ change: Int) { living.wrappingAdd(change, ordering: .relaxed) }
 
   /// Waits until the observers have been called for all that happened before. `false` if the deadline came
   /// first.

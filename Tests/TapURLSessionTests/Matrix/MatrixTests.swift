@@ -77,11 +77,23 @@ struct MatrixTests {
     }
   }
 
+  private struct Released: Sendable { weak let recorder: RequestRecorder? }
+
   private static func compare(_ testCase: Case) async throws {
     let name = Comment(rawValue: testCase.testDescription)
     let observer = RecordingObserver()
+    // Which the request's object keeps.
+    let released = Released(recorder: try await observe(testCase, observer, name))
+    try await Poll.until("the request's object to go") { released.recorder == nil }
+    expectEqual([observer.started.count, observer.ended.count], [1, 1], name)
+  }
+
+  private static func observe(
+    _ testCase: Case, _ observer: RecordingObserver, _ name: Comment
+  ) async throws -> RequestRecorder {
     let configuration = with(URLSessionTap.Configuration()) { if !testCase.hasInfo { $0.curl = nil } }
     let tap = URLSessionTap(observers: [observer], configuration: configuration)
+    defer { tap.stop() }
     async let stockRun = MatrixRun(testCase, tap: nil)
     let tapped = try await MatrixRun(testCase, tap: tap)
     let stock = try await stockRun
@@ -108,8 +120,7 @@ struct MatrixTests {
       expectEqual(found, [sizes.request, sizes.response], name)
     }
     #expect(Witness.libcurl.contradictions == 0 && Witness.kernel.contradictions == 0, name)
-    try await Poll.until("the request's object to go") { tap.recorder.requestCount == 0 }
-    expectEqual([observer.started.count, observer.ended.count], [1, 1], name)
+    return tap.recorder
   }
 }
 
