@@ -115,12 +115,6 @@ extension RequestObservation {
     return (100..<500).contains(statusCode)
   }
 
-  /// The time of a served request in which none of its calls was active: the app's own. `nil` of a request
-  /// that it makes.
-  public var ownTime: Duration? {
-    request.direction == .inbound ? max(.zero, duration - (upstream?.duration ?? .zero)) : nil
-  }
-
   /// When the request ended, at most the last moment that a timestamp can express.
   package var endTime: Timestamp {
     let (end, isTooLate) = start.nanosecondsSinceEpoch.addingReportingOverflow(max(0, duration.nanoseconds))

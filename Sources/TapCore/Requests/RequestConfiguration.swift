@@ -14,9 +14,9 @@ public struct RequestConfiguration: Sendable {
   public var durationBuckets: HistogramBuckets = .seconds
   /// The buckets of `http_client_request_phase_duration_seconds`, in seconds. Fewer than those of the
   /// duration, because a request has up to eight phases.
-  package var phaseBuckets = HistogramBuckets([0.0005, 0.0025, 0.01, 0.05, 0.1, 0.25, 1, 2.5, 10])
+  var phaseBuckets = HistogramBuckets([0.0005, 0.0025, 0.01, 0.05, 0.1, 0.25, 1, 2.5, 10])
   /// The buckets of `http_client_network_round_trip_seconds`, in seconds.
-  package var roundTripBuckets = HistogramBuckets([
+  var roundTripBuckets = HistogramBuckets([
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1,
   ])
   /// The buckets of both body sizes, in bytes.

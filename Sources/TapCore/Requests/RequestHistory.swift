@@ -63,12 +63,9 @@ package struct RequestHistory: Sendable {
 
   /// Begins the slot of this moment.
   ///
-  /// - Parameters:
-  ///   - values: Those of the ``changed`` series, without those that are gone.
-  ///   - processor: What the process has taken of processors until now, in nanoseconds.
-  mutating func close(
-    _ values: [SeriesID: Values], at now: Instant, processor: Int64 = System.processorNanoseconds
-  ) {
+  /// - Parameter values: Those of the ``changed`` series, without those that are gone.
+  mutating func close(_ values: [SeriesID: Values], at now: Instant) {
+    let processor = System.processorNanoseconds
     var closed = slot(values)
     if let before = self.closed, now > before.time {
       closed.busyProcessors =

@@ -105,7 +105,7 @@ public struct UpstreamTime: Sendable, Equatable {
     /// The number of the calls.
     public package(set) var requestCount = 0
     /// How many of them are active.
-    package var activeCount = 0
+    var activeCount = 0
     package var nanoseconds: Int64 = 0
 
     /// The sum of their durations, more than the time that passed if they ran beside each other.

@@ -143,7 +143,7 @@ import Testing
         guard end.request.direction == .inbound, let time = end.upstream else { continue }
         let clients = time.clients.map { "\($0.name) \($0.requestCount)" }.sorted().joined(separator: ", ")
         served[end.request.url, default: []].insert(clients)
-        #expect(time.duration <= end.duration && time.duration + (end.ownTime ?? .zero) == end.duration)
+        #expect(time.duration <= end.duration)
       }
       let expected = (0..<8).map { ("/calls/\($0)", Set(["session 1, test \($0 + 1)"])) }
       #expect(served == Dictionary(uniqueKeysWithValues: expected))

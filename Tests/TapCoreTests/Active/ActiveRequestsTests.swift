@@ -27,7 +27,7 @@ struct ActiveRequestsTests {
 
   private static let labels = #"{client="c",http_request_method="GET",server_address="host"}"#
 
-  @Test func `a request that hangs is listed until its end`() throws {
+  @Test func `a request is active until its end`() throws {
     let start = Instant.now
     let time = Timestamp(nanosecondsSinceEpoch: 1_700_000_000_000_000_000)
     let record = makeRecord()

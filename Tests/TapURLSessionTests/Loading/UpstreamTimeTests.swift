@@ -81,7 +81,7 @@ struct UpstreamTimeTests {
     let serial = try #require(observer.ended.first { $0.request.url == "/serial" })
     let time = try #require(serial.upstream?.duration)
     // A redirect that is followed is of the same call.
-    #expect(time >= .milliseconds(3 * Upstream.time) && time + (serial.ownTime ?? .zero) == serial.duration)
+    #expect(time >= .milliseconds(3 * Upstream.time) && time <= serial.duration)
   }
 
   /// Under the name that the tap of the served request has for the session.
