@@ -25,10 +25,11 @@ extension Tap {
     public var exemplars = ExemplarPolicy.sampled
     package var sessions = URLSessionTap.Configuration()
     package var exposesProcess = true
-    /// The service and its attributes: `target_info`, and `service.name` and `service.version` in the log,
-    /// unless ``logging`` has these fields. By default the environment's.
-    public var target = TargetInfo(serviceName: nil, resourceAttributes: nil)
-    /// The name in ``target``: `service.name` of the log. By default that of `OTEL_SERVICE_NAME`.
+    /// The service and its attributes.
+    package var target = TargetInfo(serviceName: nil)
+    /// The name of the service: in `target_info`, and `service.name` in the log, unless ``logging`` has that
+    /// field. By default that of `OTEL_SERVICE_NAME`. Other attributes come from `OTEL_RESOURCE_ATTRIBUTES`
+    /// alone (``init(environment:)``).
     public var serviceName: String? {
       get { target["service_name"] }
       set { target = target.with(serviceName: newValue) }

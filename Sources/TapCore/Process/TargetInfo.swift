@@ -1,7 +1,7 @@
 /// `target_info`: OpenTelemetry's resource attributes as labels.
 ///
 /// Without attributes the metric is absent. It has at most 64.
-public struct TargetInfo: Collector {
+package struct TargetInfo: Collector {
   package static let maximumAttributeCount = 64
 
   package let labels: Labels
@@ -10,7 +10,7 @@ public struct TargetInfo: Collector {
   /// between them, values percent-encoded (OpenTelemetry resource SDK). White space around names and values
   /// is ignored, and so is anything that is no pair. The service's name takes precedence over the attribute
   /// `service.name`.
-  public init(serviceName: String?, resourceAttributes: String? = nil) {
+  package init(serviceName: String?, resourceAttributes: String? = nil) {
     var values: [String: String] = [:]
     if let serviceName, !serviceName.isEmpty { values["service_name"] = serviceName }
     for pair in (resourceAttributes ?? "").split(separator: ",") {
@@ -40,7 +40,7 @@ public struct TargetInfo: Collector {
   package subscript(label: String) -> String? { labels.pairs.first { $0.name == label }?.value }
 
   /// One family, or none.
-  public func collect() -> [MetricFamily] {
+  package func collect() -> [MetricFamily] {
     guard labels != .none else { return [] }
     return [
       MetricFamily(

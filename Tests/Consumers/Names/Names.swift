@@ -32,7 +32,7 @@ let names: [Any.Type] = [
   RequestObservation.self, (any RequestObserver).self, RequestConfiguration.self, RequestRecorder.self,
   RequestTimings.self, (any RequestTracer).self, RequestSnapshot.self, RequestWait.self,
   SeriesConfiguration.self, Tap.self, TapError.self,
-  TapRequestContext.self, TargetInfo.self, Timestamp.self, TraceContext.self, UpstreamTime.self,
+  TapRequestContext.self, Timestamp.self, TraceContext.self, UpstreamTime.self,
   URLSessionTap.self,
 ]
 

@@ -17,13 +17,6 @@ extension ExtremeTrial {
       $0.configuration.observers = Array(repeating: CallingObserver(), count: $1)
     }
     start("Tap.Configuration.blackBox", at: String.extremes) { $0.configuration.blackBox = "/nowhere/\($1)" }
-    start("TargetInfo.init(serviceName:resourceAttributes:)", at: String.extremes) {
-      $0.configuration.target = TargetInfo(serviceName: $1, resourceAttributes: $1)
-    }
-    use("TargetInfo.init(serviceName:resourceAttributes:)", at: [String].extremes) {
-      let attributes = $1.map { "\($0)=\($0),%=%\($0)" }.joined(separator: ",")
-      try $0.registry.register(TargetInfo(serviceName: nil, resourceAttributes: attributes))
-    }
     use("Tap.flush(within:)") { run, limit in
       let isDone = await run.tap.flush(within: limit)
       try run.expect(isDone || limit < .seconds(1), "the flush has not ended in time")
