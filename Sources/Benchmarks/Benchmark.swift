@@ -88,24 +88,25 @@ struct BenchmarkResult: Sendable {
   }
 
   var row: String {
-    let figures = "\(rounded(value)) \(unit)"
-    return pad(name, 32) + pad(figures, 18, right: true) + "  "
-      + pad(reference, 40) + pad("\(rounded(referenceValue)) \(unit)", 18, right: true)
-      + pad(rounded(ratio), 10, right: true)
+    Self.row(
+      name, "\(rounded(value)) \(unit)", reference, "\(rounded(referenceValue)) \(unit)", rounded(ratio))
   }
 
   static var header: String {
-    BenchmarkResult.pad("name", 32) + pad("value", 18, right: true) + "  " + pad("beside", 40)
-      + pad("value", 18, right: true) + pad("ratio", 10, right: true)
+    row("name", "value", "beside", "value", "ratio")
   }
 
-  private func pad(_ text: String, _ width: Int, right: Bool = false) -> String {
-    Self.pad(text, width, right: right)
-  }
-
-  private static func pad(_ text: String, _ width: Int, right: Bool = false) -> String {
-    let space = String(repeating: " ", count: max(0, width - text.count))
-    return right ? space + text : text + space
+  private static func row(
+    _ name: String, _ value: String, _ reference: String, _ referenceValue: String, _ ratio: String
+  ) -> String {
+    func pad(_ text: String, _ width: Int) -> String {
+      text + String(repeating: " ", count: max(0, width - text.count))
+    }
+    func padLeft(_ text: String, _ width: Int) -> String {
+      String(repeating: " ", count: max(0, width - text.count)) + text
+    }
+    return pad(name, 32) + padLeft(value, 18) + "  " + pad(reference, 40) + padLeft(referenceValue, 18)
+      + padLeft(ratio, 10)
   }
 
   /// JSON has no infinity and no NaN (RFC 8259, section 6).

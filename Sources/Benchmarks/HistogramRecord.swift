@@ -20,7 +20,7 @@ extension Benchmark {
     value: {
       let histogram = try Registry().histogram("duration_seconds", help: "")
       warmUp(histogram)
-      let threads = max(2, Cores.count)
+      let threads = max(2, ProcessInfo.processInfo.activeProcessorCount)
       return Stopwatch.nanoseconds(per: operations * threads) {
         DispatchQueue.concurrentPerform(iterations: threads) { _ in _ = record(in: histogram) }
       }

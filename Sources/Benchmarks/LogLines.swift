@@ -80,7 +80,7 @@ extension Benchmark {
       let path = temporaryPath()
       defer { try? FileManager.default.removeItem(atPath: path) }
       let log = try RequestLog(to: .file(path))
-      let producers = max(1, Cores.count - 1)
+      let producers = max(1, ProcessInfo.processInfo.activeProcessorCount - 1)
       let time = Stopwatch.nanoseconds(per: writtenLines) {
         DispatchQueue.concurrentPerform(iterations: producers) { _ in
           let observation = LogSamples.observation

@@ -82,16 +82,12 @@ enum SeriesFixture {
 enum UncontendedMutex {
   /// The time of one lock and unlock around an addition.
   static var nanoseconds: Double {
-    let mutex = Mutex(0.0)
-    let samples = Samples.durations
-    return Stopwatch.nanoseconds(per: operations) {
-      for index in 0..<operations { mutex.withLock { $0 += samples[index & 65_535] } }
-    }
+    let (samples, count) = (Samples.durations, 1_000_000)
+    return Stopwatch.nanoseconds(per: count) { add(samples, count) }
   }
 
-  private static let operations = 1_000_000
-}
-
-enum Cores {
-  static var count: Int { ProcessInfo.processInfo.activeProcessorCount }
+  static func add(_ samples: [Double], _ count: Int) {
+    let mutex = Mutex(0.0)
+    for index in 0..<count { mutex.withLock { $0 += samples[index & 65_535] } }
+  }
 }
