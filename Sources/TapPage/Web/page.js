@@ -10,7 +10,7 @@ function makeParts() {
     node.append(...SIDES.map(side => element("div.side", { "data-side": side, hidden: "" }, PARTS[node.dataset.part](side))));
   }
   for (const node of all("[data-table]")) node.append(makeTable(node.dataset.table));
-  $("legend").append(...Object.entries(PHASES).map(([name, words]) =>
+  $("legend").append(...Object.entries(WORDS.phases).map(([name, words]) =>
     element(`span.phase.${name}`, element("b", name), ` ${words}`)));
 }
 

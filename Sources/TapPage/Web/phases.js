@@ -1,14 +1,7 @@
 // Where the time goes: the phases of one request, of the requests of a trace, and of all requests to a
 // server.
 
-// The meaning of each phase.
-const PHASES = {
-  queue: "wait for a free connection of the session to this host", resolve: "look-up of the host's name",
-  connect: "opening the connection, with a proxy's tunnel", tls: "TLS handshake", upload: "request body",
-  processing: "the wait for the server's answer", response: "the wait and the response, with an unknown border",
-  transfer: "response body", local: "this process", unknown: "in no phase, such as redirects, challenges, or a wait for what never came",
-};
-const PHASE_NAMES = Object.keys(PHASES).slice(0, -1);
+const PHASE_NAMES = Object.keys(WORDS.phases).slice(0, -1);
 
 // The phases in their order, and the rest of the time as `unknown`. After redirects the phases are those of
 // the last leg, so the rest comes first.

@@ -1,7 +1,5 @@
 // The choices of the reader. They are in the address, so they survive a reload and can be sent to a
 // colleague.
-"use strict";
-
 const CHOICES = ["side", "client", "host", "path", "minutes", "only", "slower", "text", "request", "trace"];
 const FILTERS = CHOICES.slice(0, 4);
 const chosen = {};

@@ -1,11 +1,6 @@
 // Figures and tables: the cells of each row, and what a click on a row does.
-const FAILURES = { timeout: "no complete response in time", dns: "the host's name could not be resolved",
-  connect: "no connection could be made", connection_lost: "the connection broke",
-  tls: "the TLS handshake failed, or the certificate was refused",
-  body: "a body could not be read or stored",
-  404: "Not Found", 500: "Internal Server Error",
-  502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout" };
-const failureText = failure => FAILURES[failure] ? `${failure}${failure > 0 ? "" : ":"} ${FAILURES[failure]}` : failure;
+const failureText = failure => Object.hasOwn(WORDS.failures, failure)
+  ? `${failure}${failure > 0 ? "" : ":"} ${WORDS.failures[failure]}` : failure;
 
 const filterBy = ({ side, client, host, path }) => choose({ side, client, host, path });
 const serverKey = ({ client, host }) => JSON.stringify([client, host]);

@@ -26,8 +26,7 @@ struct PhaseVerdict {
       phases[phase].map { Piece(name: phase.rawValue, words: Words.phase(phase), time: $0, phase: phase) }
     }
     let rest = time - known.reduce(0) { $0 + $1.time }
-    let words = "in no phase, such as redirects, challenges, or a wait for what never came"
-    return rest > time / 200 ? known + [Piece(name: "unknown", words: words, time: rest)] : known
+    return rest > time / 200 ? known + [Piece(name: "unknown", words: Words.noPhase, time: rest)] : known
   }
 
   var sentences: [String] { [difference, longest].compactMap { $0 } }

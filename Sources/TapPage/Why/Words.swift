@@ -114,6 +114,17 @@ enum Words {
     }
   }
 
+  /// The words of failures and phases, for the page's script.
+  static var json: JSON {
+    let phases = RequestTimings.Phase.allCases.map { ($0.rawValue, phase($0)) } + [("unknown", noPhase)]
+    func object(_ words: [(String, String)]) -> JSON { .object(words.map { ($0, .text($1)) }) }
+    return .object([
+      ("failures", object(failures.sorted { $0.key < $1.key })), ("phases", object(phases)),
+    ])
+  }
+
+  static let noPhase = "in no phase, such as redirects, challenges, or a wait for what never came"
+
   static func phase(_ phase: RequestTimings.Phase) -> String {
     switch phase {
     case .queue: "the wait for a free connection of the session"
