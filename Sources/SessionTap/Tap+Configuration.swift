@@ -144,13 +144,13 @@ extension Tap.Configuration {
   ) throws(RegistryError) -> Endpoint? {
     guard var endpoint else { return nil }
     if let log, endpoint.logRefusal == nil { endpoint.logRefusal = { line in log.log(.warn, line) } }
-    var routes = EndpointRoute.page(showsLog: servesLog) + [.history(PageHistory(recorder)), .why(recorder)]
     var line: (@Sendable (RequestSnapshot) -> String)?
+    var routes: [EndpointRoute] = []
     if servesLog, let log {
       line = { String(decoding: log.lines(of: [$0], byteLimit: .max), as: UTF8.self) }
-      routes += [.logs(of: log), .requests(of: recorder, as: log)]
+      routes = [.logs(of: log), .requests(of: recorder, as: log)]
     }
-    routes.append(.waits(PageWaits(recorder, line: line)))
+    routes += EndpointRoute.page(of: recorder, line: line)
     return try Endpoint(configuration: endpoint, registry: registry, further: routes)
   }
 }

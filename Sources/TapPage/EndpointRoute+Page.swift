@@ -2,14 +2,26 @@ package import TapCore
 package import TapEndpoint
 
 extension EndpointRoute {
-  /// The page with its style and its script. It requests `why`, `page/…` and `metrics`, and
-  /// `logs` if that is served, by relative paths, so it works behind a proxy that adds a prefix. Its
-  /// Content-Security-Policy allows nothing but what this endpoint serves.
-  package static func page(showsLog: Bool = false) -> [EndpointRoute] {
-    [
-      file("/", "text/html") { PageFile.document(showsLog: showsLog) },
+  /// The page, and what it reads beside `metrics`, and `logs` if that is served: by relative paths, so it
+  /// works behind a proxy that adds a prefix. Its Content-Security-Policy allows nothing but what this
+  /// endpoint serves.
+  ///
+  /// - Parameter line: Writes the line of an active request as a JSON object, if the log is served.
+  package static func page(
+    of recorder: RequestRecorder, line: (@Sendable (RequestSnapshot) -> String)? = nil
+  ) -> [EndpointRoute] {
+    let (history, waits) = (PageHistory(recorder), PageWaits(recorder, line: line))
+    return [
+      file("/", "text/html") { PageFile.document(showsLog: line != nil) },
       file("/page.css", "text/css") { PageFile.style },
-      file("/page.js", "text/javascript") { PageFile.script }, .verdict,
+      file("/page.js", "text/javascript") { PageFile.script },
+      why(recorder), .verdict,
+      onThreads("/page/waits") { _ in .uncached("application/json", waits.json()) },
+      onThreads("/page/history") { request in
+        // The slot that the page has asked for last.
+        let since = request.queryItems.last { $0.name == "since" }.flatMap { Int64($0.value) } ?? 0
+        return .uncached("application/json", history.json(since: since))
+      },
     ]
   }
 
@@ -28,18 +40,6 @@ extension EndpointRoute {
       return response
     }
   }
-
-  package static func waits(_ waits: PageWaits) -> EndpointRoute {
-    onThreads("/page/waits") { _ in .uncached("application/json", waits.json()) }
-  }
-
-  /// What the page draws. `since` in the query is the slot that it has asked for last.
-  package static func history(_ history: PageHistory) -> EndpointRoute {
-    onThreads("/page/history") { request in
-      let since = request.queryItems.last { $0.name == "since" }.flatMap { Int64($0.value) } ?? 0
-      return .uncached("application/json", history.json(since: since))
-    }
-  }
 }
 
 extension EndpointRoute {
@@ -47,7 +47,7 @@ extension EndpointRoute {
   /// tells no more than the metrics, and is served like them.
   ///
   /// `seconds` in the query is the time that counts as now, up to 600.
-  package static func why(_ recorder: RequestRecorder) -> EndpointRoute {
+  static func why(_ recorder: RequestRecorder) -> EndpointRoute {
     let answers = PageAnswers()
     return .onThreads("/why", isPublic: true) { request in
       let text = request.queryItems.last { $0.name == "seconds" }?.value ?? "30"
@@ -76,7 +76,7 @@ extension EndpointRoute {
 /// A file of the page, as it is and compressed, if the system can.
 private struct PageFile: Sendable {
   static let style = PageFile(PageFiles.style)
-  static let script = PageFile(PageFiles.script)
+  static let script = PageFile("\"use strict\";\nconst WORDS = \(Words.json);\n" + PageFiles.script)
 
   /// Tells the script what the endpoint serves. Small enough to be made for each request.
   static func document(showsLog: Bool) -> PageFile {

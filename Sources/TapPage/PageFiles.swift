@@ -169,6 +169,8 @@ select, button, input { font: inherit; color: inherit; background: var(--card); 
 #waits-title, #wrong-title { margin: .2rem 0; }
 .findings td:first-child { max-width: none; }
 .findings td + td { white-space: nowrap; }
+/* "Whose time", where no row says it. */
+.findings table:not(:has(.part)) :is(th, td):nth-child(3) { display: none; }
 .part::after { content: ""; display: block; height: .5rem; margin-top: .2rem; border: var(--rim);
   background: linear-gradient(var(--processing), var(--processing)) 0 0 / var(--part) 100% no-repeat; }
 dl { display: grid; gap: .5rem; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); }
@@ -290,8 +292,6 @@ button.step { width: 100%; max-width: none; min-height: 0; text-align: left; bac
   static let script = #"""
 // The choices of the reader. They are in the address, so they survive a reload and can be sent to a
 // colleague.
-"use strict";
-
 const CHOICES = ["side", "client", "host", "path", "minutes", "only", "slower", "text", "request", "trace"];
 const FILTERS = CHOICES.slice(0, 4);
 const chosen = {};
@@ -782,13 +782,8 @@ function point({ target, clientX, clientY }) {
   if (before || pointer) readOut();
 }
 // Figures and tables: the cells of each row, and what a click on a row does.
-const FAILURES = { timeout: "no complete response in time", dns: "the host's name could not be resolved",
-  connect: "no connection could be made", connection_lost: "the connection broke",
-  tls: "the TLS handshake failed, or the certificate was refused",
-  body: "a body could not be read or stored",
-  404: "Not Found", 500: "Internal Server Error",
-  502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout" };
-const failureText = failure => FAILURES[failure] ? `${failure}${failure > 0 ? "" : ":"} ${FAILURES[failure]}` : failure;
+const failureText = failure => Object.hasOwn(WORDS.failures, failure)
+  ? `${failure}${failure > 0 ? "" : ":"} ${WORDS.failures[failure]}` : failure;
 
 const filterBy = ({ side, client, host, path }) => choose({ side, client, host, path });
 const serverKey = ({ client, host }) => JSON.stringify([client, host]);
@@ -1043,14 +1038,7 @@ function waiting() {
 // Where the time goes: the phases of one request, of the requests of a trace, and of all requests to a
 // server.
 
-// The meaning of each phase.
-const PHASES = {
-  queue: "wait for a free connection of the session to this host", resolve: "look-up of the host's name",
-  connect: "opening the connection, with a proxy's tunnel", tls: "TLS handshake", upload: "request body",
-  processing: "the wait for the server's answer", response: "the wait and the response, with an unknown border",
-  transfer: "response body", local: "this process", unknown: "in no phase, such as redirects, challenges, or a wait for what never came",
-};
-const PHASE_NAMES = Object.keys(PHASES).slice(0, -1);
+const PHASE_NAMES = Object.keys(WORDS.phases).slice(0, -1);
 
 // The phases in their order, and the rest of the time as `unknown`. After redirects the phases are those of
 // the last leg, so the rest comes first.
@@ -1266,11 +1254,9 @@ function requestContent(one) {
 function sharesOf(one) {
   const [upstream, own, calls] = ["upstream_s", "own_s", "upstream_requests"].map(one.numberOf), total = one.seconds;
   if (!(upstream >= 0)) return [element("p.verdict", "It made no calls: all of it is the app's own time.")];
-  const row = (name, kind, words, start, time) =>
-    element("li.step", rowOf(name, words, element(`span.${kind}`), start / total, time / total, seconds(time)));
   return [element("p.verdict", `${seconds(upstream)} of ${seconds(total)} it waited for ${plural(calls, "call")}, which the trace shows.`),
-    element("ol.waterfall", row("upstream", "processing", "at least one call was active", 0, upstream),
-      row("own", "local", "the app itself", upstream, own))];
+    element("ol.waterfall", stepOf(total, "upstream", "processing", "at least one call was active", 0, upstream),
+      stepOf(total, "own", "local", "the app itself", upstream, own))];
 }
 
 // The sentence about the error, or about what the request waits for.
@@ -1313,15 +1299,18 @@ function rowOf(name, words, bar, start, part, text) {
     element("span.number", text)];
 }
 
+// A row of a request's waterfall.
+const stepOf = (total, name, kind, words, start, time) =>
+  element("li.step", rowOf(name, words, element(`span.${kind}`), start / total, time / total, seconds(time)));
+
 // Each phase begins where the one before ends. The round trip begins with `processing`, because it is a part
 // of it.
 function waterfall(one, pieces, roundTrip, usual) {
-  const total = Math.max(one.seconds, usual.time || 0, 1e-9), row = (name, kind, words, time) =>
-    element("li.step", rowOf(name, words, element(`span.${kind}`), start / total, time / total, seconds(time)));
+  const total = Math.max(one.seconds, usual.time || 0, 1e-9);
   let start = 0;
   return element("ol.waterfall", pieces.flatMap(({ name, time }) => {
-    const rows = [row(name, name === one.of("cut_off_phase") ? `${name}.cut` : name, PHASES[name], time)];
-    if (name === "processing" && roundTrip >= 0) rows.push(row("round trip", "trip", "the network's part of it", roundTrip));
+    const rows = [stepOf(total, name, name === one.of("cut_off_phase") ? `${name}.cut` : name, WORDS.phases[name], start, time)];
+    if (name === "processing" && roundTrip >= 0) rows.push(stepOf(total, "round trip", "trip", "the network's part of it", start, roundTrip));
     start += time;
     return rows;
   }), usual.count > 1 && element("li.step", rowOf("mean", `of ${usual.words}`,
@@ -1373,7 +1362,7 @@ function makeParts() {
     node.append(...SIDES.map(side => element("div.side", { "data-side": side, hidden: "" }, PARTS[node.dataset.part](side))));
   }
   for (const node of all("[data-table]")) node.append(makeTable(node.dataset.table));
-  $("legend").append(...Object.entries(PHASES).map(([name, words]) =>
+  $("legend").append(...Object.entries(WORDS.phases).map(([name, words]) =>
     element(`span.phase.${name}`, element("b", name), ` ${words}`)));
 }
 

@@ -1,4 +1,4 @@
-package import TapCore
+import TapCore
 
 /// What the requests of the last ten minutes came to, as the page reads it: all, or the slots since the one
 /// that was the current one when it asked last.
@@ -21,14 +21,14 @@ package import TapCore
 /// waited for their calls, and the calls of each client and their time: of its answered requests, and of its
 /// others. A request has keys of the log's lines. When it ended is exact to the microsecond, as in its line:
 /// by that the page knows that both are the same request.
-package final class PageHistory: Sendable {
+final class PageHistory: Sendable {
   private let recorder: RequestRecorder
   private let answers = PageAnswers()
   private let id = "\(Instant.now.nanoseconds)"
 
-  package init(_ recorder: RequestRecorder) { self.recorder = recorder }
+  init(_ recorder: RequestRecorder) { self.recorder = recorder }
 
-  package func json(since slot: Int64 = 0, at now: Instant = .now) -> [UInt8] {
+  func json(since slot: Int64 = 0, at now: Instant = .now) -> [UInt8] {
     answers.bytes(for: "\(slot)", at: now) {
       recorder.drain()
       var lists = HistoryLists(id: id, since: slot)

@@ -1,30 +1,29 @@
-package import TapCore
+import TapCore
 
 /// The requests that have been active for five seconds or for the limit of their direction, as the page reads
 /// them: the oldest hundred.
 ///
 /// ```json
-/// {"held_s": 6.0, "held_by": "queue", "count": 1, "unstarted": 0,
+/// {"count": 1,
 ///  "oldest": [{"id": "861723004511000", "start_us": 1763717400123456, "hangs": true,
 ///   "words": "waits for the response", "why": "The head of the response has not come.",
 ///   "line": {"event": "http.client.request.waiting", "client.name": "payments", "duration_s": 42.0}}]}
 /// ```
 ///
-/// `id` is the same for as long as a request is active. `held_by` is `threads` if it is Dispatch that has
-/// none for the queue of all sessions. A line has the keys of the log's lines: no address, unless the log is
-/// served.
-package final class PageWaits: Sendable {
+/// `id` is the same for as long as a request is active. A line has the keys of the log's lines: no address,
+/// unless the log is served.
+final class PageWaits: Sendable {
   private let recorder: RequestRecorder
   private let line: @Sendable (RequestSnapshot) -> String
   private let answers = PageAnswers()
 
   /// - Parameter line: Writes the line of a request as a JSON object. By default it has what the metrics
   ///   have.
-  package init(_ recorder: RequestRecorder, line: (@Sendable (RequestSnapshot) -> String)? = nil) {
+  init(_ recorder: RequestRecorder, line: (@Sendable (RequestSnapshot) -> String)? = nil) {
     (self.recorder, self.line) = (recorder, line ?? Self.line)
   }
 
-  package func json(at now: Instant = .now) -> [UInt8] {
+  func json(at now: Instant = .now) -> [UInt8] {
     answers.bytes(at: now) {
       let waiting = recorder.waitingRequests(atMost: Evidence.activeLimit, at: now, orFor: Evidence.ageLimit)
       let past = Past(Evidence(recorder, waiting, at: now), span: 30)
@@ -37,10 +36,7 @@ package final class PageWaits: Sendable {
         ])
       }
       return JSON.object([
-        ("held_s", .time(waiting.held?.duration ?? .zero)),
-        ("held_by", .text(waiting.held.map { $0.lacksThreads ? "threads" : "queue" })),
-        ("count", .number(waiting.count)),
-        ("unstarted", .number(waiting.unstartedCount)), ("oldest", .list(oldest)),
+        ("count", .number(waiting.count)), ("oldest", .list(oldest)),
       ]).description + "\n"
     }
   }

@@ -9,7 +9,10 @@ import TestSupport
   }
 
   private static func heldOnPage(_ tap: Tap) async throws -> Double {
-    try #require(jsonObject(try await tap.body("/page/waits")).number("held_s"))
+    let answer = try await tap.get("/why", fields: "Accept: application/json\r\n")
+    let findings = try jsonObject(RawClient.body(of: answer))["findings"] as? [JSONMembers] ?? []
+    let held = findings.first { $0.row("kind") == "held" }
+    return (held?["figures"] as? JSONMembers)?.number("seconds") ?? 0
   }
 
   /// - Parameter before: When the queue still ran.

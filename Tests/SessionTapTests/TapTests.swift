@@ -194,12 +194,11 @@ import TestSupport
   {
     let tap = try Tap(.test { $0.servesLog = true })
     let log = try #require(tap.requestLog)
-    let routes: [EndpointRoute] = [
-      .logs(of: log), .requests(of: tap.recorder, as: log), .waits(PageWaits(tap.recorder)),
-      .history(PageHistory(tap.recorder)), .why(tap.recorder),
-    ]
+    let lines: [EndpointRoute] = [.logs(of: log), .requests(of: tap.recorder, as: log)]
+    let routes = EndpointRoute.page(of: tap.recorder) + lines
     let others = routes.filter { if case .deferred = $0.handler { false } else { true } }
-    #expect(others.map(\.path) == [])
+    // A few sentences, of what is asked alone.
+    #expect(others.map(\.path) == ["/page/verdict"])
     let paths = try #require(tap.endpoint?.paths)
     let rows = try Repository.article("MetricsAndLimits").split(separator: "\n").filter {
       $0.hasPrefix("| `/")

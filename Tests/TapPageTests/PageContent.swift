@@ -62,15 +62,12 @@ struct PageContent: Sendable {
     log: String? = nil, _ routes: [EndpointRoute] = [], choice: String = "", isSound: Bool = true,
     _ body: (Browser) async throws -> Void
   ) async throws {
-    let recorder = metrics.recorder
-    let usual = [
-      try EndpointRoute.metrics(of: registry), .why(recorder), .waits(PageWaits(recorder)),
-      .history(PageHistory(recorder)),
-    ]
     var all = routes
     if let log { all.append(.answering("/logs") { _ in log }) }
-    all += usual.filter { one in !routes.contains { $0.path == one.path } }
-    all += EndpointRoute.page(showsLog: all.contains { $0.path == "/logs" })
+    let hasLog = all.contains { $0.path == "/logs" }
+    // Of two with the same path, the first is used.
+    all.append(try .metrics(of: registry))
+    all += EndpointRoute.page(of: metrics.recorder, line: hasLog ? { _ in "{}" } : nil)
     let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: all)
     let port = try endpoint.start().port
     try await Browser.use { browser in
@@ -96,7 +93,8 @@ struct PageContent: Sendable {
   /// A file of the page as it travels.
   static func answer(to path: String, accepting coding: String? = nil) async throws -> EndpointResponse {
     let request = EndpointRequest(path: path, headers: coding.map { ["Accept-Encoding": $0] } ?? [:])
-    return try await #require(EndpointRoute.page().first { $0.path == path }).answer(request)
+    let page = EndpointRoute.page(of: try PageContent().metrics.recorder)
+    return try await #require(page.first { $0.path == path }).answer(request)
   }
 }
 

@@ -1,6 +1,7 @@
 import TapEndpoint
-import TapPage
 import TestSupport
+
+@testable import TapPage
 
 /// What the page reads of the last minutes, and what it shows of the requests that the app serves, in a real
 /// browser.

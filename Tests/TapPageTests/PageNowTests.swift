@@ -61,6 +61,8 @@ import TestSupport
       try await browser.expectSeen(
         "2 things wrong now", "38 of 58 requests of `payments` to GET a.test/users/{id} failed", within: first
       )
+      // None of them waits for others.
+      #expect(try await !browser.holds("[...all('th')].some(head => head.innerText === 'Whose time')"))
       let rows = try await browser.rows("wrong").map {
         $0.split(separator: "|", omittingEmptySubsequences: false)
       }

@@ -1,6 +1,7 @@
 import TapEndpoint
-import TapPage
 import TestSupport
+
+@testable import TapPage
 
 @Suite(.needs(.browser), .inBrowser) struct PageTests {
   @Test func `shows what the registry has`() async throws {

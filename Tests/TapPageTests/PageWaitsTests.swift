@@ -1,6 +1,5 @@
 import SessionTap
 import TapEndpoint
-import TapPage
 import TestSupport
 
 /// What hangs, as a person sees it while a server says nothing.

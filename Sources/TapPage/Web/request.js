@@ -72,11 +72,9 @@ function requestContent(one) {
 function sharesOf(one) {
   const [upstream, own, calls] = ["upstream_s", "own_s", "upstream_requests"].map(one.numberOf), total = one.seconds;
   if (!(upstream >= 0)) return [element("p.verdict", "It made no calls: all of it is the app's own time.")];
-  const row = (name, kind, words, start, time) =>
-    element("li.step", rowOf(name, words, element(`span.${kind}`), start / total, time / total, seconds(time)));
   return [element("p.verdict", `${seconds(upstream)} of ${seconds(total)} it waited for ${plural(calls, "call")}, which the trace shows.`),
-    element("ol.waterfall", row("upstream", "processing", "at least one call was active", 0, upstream),
-      row("own", "local", "the app itself", upstream, own))];
+    element("ol.waterfall", stepOf(total, "upstream", "processing", "at least one call was active", 0, upstream),
+      stepOf(total, "own", "local", "the app itself", upstream, own))];
 }
 
 // The sentence about the error, or about what the request waits for.
@@ -119,15 +117,18 @@ function rowOf(name, words, bar, start, part, text) {
     element("span.number", text)];
 }
 
+// A row of a request's waterfall.
+const stepOf = (total, name, kind, words, start, time) =>
+  element("li.step", rowOf(name, words, element(`span.${kind}`), start / total, time / total, seconds(time)));
+
 // Each phase begins where the one before ends. The round trip begins with `processing`, because it is a part
 // of it.
 function waterfall(one, pieces, roundTrip, usual) {
-  const total = Math.max(one.seconds, usual.time || 0, 1e-9), row = (name, kind, words, time) =>
-    element("li.step", rowOf(name, words, element(`span.${kind}`), start / total, time / total, seconds(time)));
+  const total = Math.max(one.seconds, usual.time || 0, 1e-9);
   let start = 0;
   return element("ol.waterfall", pieces.flatMap(({ name, time }) => {
-    const rows = [row(name, name === one.of("cut_off_phase") ? `${name}.cut` : name, PHASES[name], time)];
-    if (name === "processing" && roundTrip >= 0) rows.push(row("round trip", "trip", "the network's part of it", roundTrip));
+    const rows = [stepOf(total, name, name === one.of("cut_off_phase") ? `${name}.cut` : name, WORDS.phases[name], start, time)];
+    if (name === "processing" && roundTrip >= 0) rows.push(stepOf(total, "round trip", "trip", "the network's part of it", start, roundTrip));
     start += time;
     return rows;
   }), usual.count > 1 && element("li.step", rowOf("mean", `of ${usual.words}`,

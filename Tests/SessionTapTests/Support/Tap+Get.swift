@@ -25,11 +25,10 @@ extension Tap {
 }
 
 extension Tap {
-  /// The body of that answer.
-  func body(_ path: String) async throws -> String { String(try RawClient.body(of: try await get(path))) }
-
-  /// The objects of its lines.
-  func objects(_ path: String) async throws -> [JSONMembers] { try jsonObjects(try await body(path)) }
+  /// The objects of the lines of such an answer.
+  func objects(_ path: String) async throws -> [JSONMembers] {
+    try jsonObjects(RawClient.body(of: try await get(path)))
+  }
 
   /// The newest lines of the log, as text and as objects.
   var logText: String { requestLog?.recentText ?? "" }
