@@ -189,8 +189,11 @@ extension Tap.Configuration {
   }
 
   fileprivate var port: Int {
-    get { endpoint?.port ?? -1 }
-    set { endpoint?.port = newValue }
+    get { endpoint?.address.port ?? -1 }
+    set {
+      let host = host
+      endpoint?.address = .tcp(host: host, port: newValue)
+    }
   }
 
   fileprivate var access: Endpoint.Configuration.Access {

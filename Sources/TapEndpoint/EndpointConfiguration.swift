@@ -5,11 +5,6 @@ extension Endpoint {
   public struct Configuration: Sendable {
     /// The address to listen at.
     public var address: EndpointAddress
-    /// The port of the ``address``; 0 takes a free one.
-    public var port: Int {
-      get { address.port }
-      set { address = .tcp(host: address.host, port: newValue) }
-    }
     /// The limits. The defaults suit a hostile network.
     public var limits = Limits()
     /// Who may read: by default every client on this machine, and no other.

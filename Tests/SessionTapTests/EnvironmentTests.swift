@@ -321,8 +321,6 @@ import TestSupport
     #expect(configuration.target["service_version"] == "2")
     let places: [RequestLog.Destination] = [.stdout, .stderr]
     expectEqual(places.flatMap(\.places), [.descriptor(1), .descriptor(2)])
-    configuration.endpoint?.port = 0
-    expectEqual(configuration.endpoint?.address, .loopback(port: 0))
   }
 
   // MARK: The endpoint's errors

@@ -48,21 +48,7 @@ public struct TapHTTPClient: Sendable {
   public func execute(
     _ request: HTTPClientRequest, timeout: TimeAmount, logger: Logger? = nil, urlTemplate: String? = nil
   ) async throws -> HTTPClientResponse {
-    try await execute(request, deadline: .now() + timeout, logger: logger, urlTemplate: urlTemplate)
-  }
-
-  /// Sends a request.
-  ///
-  /// - Parameters:
-  ///   - request: The request.
-  ///   - deadline: When the request has to be complete.
-  ///   - logger: The client's, for this request.
-  ///   - urlTemplate: A low-cardinality form of the path: the `url_template` label.
-  /// - Returns: The response. The request ends when its body does.
-  public func execute(
-    _ request: HTTPClientRequest, deadline: NIODeadline, logger: Logger? = nil, urlTemplate: String? = nil
-  ) async throws -> HTTPClientResponse {
-    guard let outbound else { return try await client.execute(request, deadline: deadline, logger: logger) }
+    guard let outbound else { return try await client.execute(request, timeout: timeout, logger: logger) }
     var request = request
     let header = request.headers.first(name: "traceparent")
     let active = outbound.begin(
@@ -76,7 +62,7 @@ public struct TapHTTPClient: Sendable {
     }
     let exchange = Exchange(active, &request.body)
     do {
-      var response = try await client.execute(request, deadline: deadline, logger: logger)
+      var response = try await client.execute(request, timeout: timeout, logger: logger)
       active.responseBegan(
         statusCode: Int(response.status.code), protocolVersion: NetworkProtocolVersion(response.version))
       let body = ObservedBody(of: response, to: request, exchange)

@@ -95,7 +95,6 @@ extension ExtremeTrial {
       try await $0.serve(.tcp(host: "127.0.0.1", port: $1))
     }
     use("EndpointAddress.loopback", at: ports) { try await $0.serve(.loopback(port: $1)) }
-    use("Endpoint.Configuration.port", at: ports) { run, port in try await run.serve { $0.port = port } }
     use("Endpoint.shutdown") { try await $0.serve(within: $1) }
   }
 
