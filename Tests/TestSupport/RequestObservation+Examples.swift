@@ -58,3 +58,16 @@ extension RequestSnapshot {
     self.init(request, start: .now, begin: begin, progress, at: now)
   }
 }
+
+extension UpstreamTime {
+  /// Three calls in 12 ms, two of them beside each other.
+  package static var example: UpstreamTime {
+    with(UpstreamTime()) {
+      $0.nanoseconds = 12_000_000
+      $0.clients = [
+        Client(name: "payments", requestCount: 2, nanoseconds: 14_000_000),
+        Client(name: "stock", requestCount: 1, nanoseconds: 5_000_000),
+      ]
+    }
+  }
+}

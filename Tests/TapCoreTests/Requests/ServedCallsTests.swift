@@ -272,3 +272,36 @@ struct ServedCallsTests {
     }
   }
 }
+
+/// When calls were active, as a test knows it, in nanoseconds: no longer than from before the app made them
+/// until it had their ends, and no shorter than the server had them.
+private struct TrueCalls: Sendable {
+  private var outer: [Range<Int64>] = []
+  private var inner: [Range<Int64>] = []
+
+  mutating func add(outer: Range<Int64>, inner: Range<Int64>) {
+    self.outer.append(outer)
+    self.inner.append(inner)
+  }
+
+  /// The time in which at least one was active.
+  var union: ClosedRange<Duration> {
+    let least = Self.union(of: inner)
+    return least...max(least, Self.union(of: outer))
+  }
+
+  /// The sum of their times.
+  var sum: ClosedRange<Duration> {
+    func sum(_ times: [Range<Int64>]) -> Duration { .nanoseconds(times.reduce(0) { $0 + Int64($1.count) }) }
+    return sum(inner)...max(sum(inner), sum(outer))
+  }
+
+  private static func union(of times: [Range<Int64>]) -> Duration {
+    var (sum, end) = (Int64(0), Int64.min)
+    for time in times.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      sum += max(0, time.upperBound - max(end, time.lowerBound))
+      end = max(end, time.upperBound)
+    }
+    return .nanoseconds(sum)
+  }
+}
