@@ -30,7 +30,7 @@ enum BenchmarkCommand {
       default: return fail("unknown argument '\(argument)'; " + usage, 64)
       }
     }
-    let chosen = AllBenchmarks.list.filter { $0.name.hasPrefix(prefix) }
+    let chosen = Benchmark.all.filter { $0.name.hasPrefix(prefix) }
     guard !chosen.isEmpty else { return fail("no benchmark begins with '\(prefix)'; see --list", 64) }
     if isList {
       for benchmark in chosen { print(benchmark.name) }
@@ -64,9 +64,9 @@ enum BenchmarkCommand {
   }
 }
 
-/// In the order in which they run.
-enum AllBenchmarks {
-  static let list: [Benchmark] = [
+extension Benchmark {
+  /// In the order in which they run.
+  static let all: [Benchmark] = [
     .histogramRecordOneThread,
     .histogramRecordAllThreads,
     .histogramRecordInstructions,
@@ -86,7 +86,7 @@ enum AllBenchmarks {
     .expositionText1000,
     .expositionTextInstructions,
     .expositionScaling,
-    .scrapeActive, .activeBytes, .reports3000, .reports10000, .reports20000, .reportsScrape,
+    .scrapeActive, .activeBytes, .reports, .reportsScrape,
     .pageHistorySample,
     .tapsLast, .tapsLastMedian, .tapsLastProcessor, .tapsResident, .tapsLeft,
     .logEncode,

@@ -2,25 +2,19 @@ import SessionTap
 import Synchronization
 
 extension Benchmark {
-  static let reports3000 = reports(3_000)
-  static let reports10000 = reports(10_000)
-  static let reports20000 = reports(20_000)
-
   /// The share of a processor that a process takes in which so many requests are served, each of which waits
   /// for one that the app makes, while all come to the limit of 30 s, evenly, and are reported. Scraped once
   /// in a second, with a log.
-  private static func reports(_ count: Int) -> Benchmark {
-    Benchmark(
-      "reports.\(count)", unit: "%", reference: "the same without reports", rounds: 1,
-      value: { try await WaitReports.measure(count, limit: .seconds(30)).share * 100 },
-      referenceValue: { try await WaitReports.measure(count, limit: nil).share * 100 })
-  }
+  static let reports = Benchmark(
+    "reports.20000", unit: "%", reference: "the same without reports", rounds: 1,
+    value: { try await WaitReports.measure(limit: .seconds(30)).share * 100 },
+    referenceValue: { try await WaitReports.measure(limit: nil).share * 100 })
 
   /// The longest scrape of such a process.
   static let reportsScrape = Benchmark(
     "reports.scrape.20000", unit: "ms", reference: "the same without reports", rounds: 1,
-    value: { try await WaitReports.measure(20_000, limit: .seconds(30)).longestScrape * 1_000 },
-    referenceValue: { try await WaitReports.measure(20_000, limit: nil).longestScrape * 1_000 })
+    value: { try await WaitReports.measure(limit: .seconds(30)).longestScrape * 1_000 },
+    referenceValue: { try await WaitReports.measure(limit: nil).longestScrape * 1_000 })
 }
 
 private enum WaitReports {
@@ -45,17 +39,15 @@ private enum WaitReports {
     var description: String { "hardly any request was reported" }
   }
 
-  private static let seconds = 5
+  private static let (count, seconds) = (20_000, 5)
 
-  static func measure(
-    _ count: Int, limit: Duration?
-  ) async throws -> (share: Double, longestScrape: Double) {
+  static func measure(limit: Duration?) async throws -> (share: Double, longestScrape: Double) {
     let (registry, log, reports) = (Registry(), try RequestLog(to: .memory), Reports())
     var configuration = RequestConfiguration()
     configuration.waitingLimit = limit
     let recorder = try RequestRecorder(
       registry: registry, outbound: configuration, inbound: configuration, consumers: [log, reports])
-    let records = begin(count, recorder)
+    let records = begin(recorder)
     recorder.drain()
     let (clock, processor) = (ContinuousClock(), Stopwatch.processorSeconds)
     var longest = Duration.zero
@@ -74,7 +66,7 @@ private enum WaitReports {
   }
 
   /// Requests that come to their limit one after another in the next 30 s.
-  private static func begin(_ count: Int, _ recorder: RequestRecorder) -> [RequestRecord] {
+  private static func begin(_ recorder: RequestRecorder) -> [RequestRecord] {
     let now = Instant.now
     var records: [RequestRecord] = []
     for index in 0..<count {

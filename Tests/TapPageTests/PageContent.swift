@@ -64,10 +64,11 @@ struct PageContent: Sendable {
   ) async throws {
     var all = routes
     if let log { all.append(.answering("/logs") { _ in log }) }
-    let hasLog = all.contains { $0.path == "/logs" }
+    var line: (@Sendable (RequestSnapshot) -> String)?
+    if all.contains(where: { $0.path == "/logs" }) { line = { _ in "{}" } }
     // Of two with the same path, the first is used.
     all.append(try .metrics(of: registry))
-    all += EndpointRoute.page(of: metrics.recorder, line: hasLog ? { _ in "{}" } : nil)
+    all += EndpointRoute.page(of: metrics.recorder, line: line)
     let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: all)
     let port = try endpoint.start().port
     try await Browser.use { browser in

@@ -62,7 +62,8 @@ import TestSupport
         "2 things wrong now", "38 of 58 requests of `payments` to GET a.test/users/{id} failed", within: first
       )
       // None of them waits for others.
-      #expect(try await !browser.holds("[...all('th')].some(head => head.innerText === 'Whose time')"))
+      let isHead = "head => head.checkVisibility() && head.textContent === 'Whose time'"
+      #expect(try await !browser.holds("[...all('th')].some(\(isHead))"))
       let rows = try await browser.rows("wrong").map {
         $0.split(separator: "|", omittingEmptySubsequences: false)
       }

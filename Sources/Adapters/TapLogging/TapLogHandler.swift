@@ -48,13 +48,10 @@ public struct TapLogHandler: LogHandler {
   ///   - tap: The lines go to its log; without one they are dropped.
   ///   - logLevel: The initial level of the logger.
   ///   - metadataProvider: Adds metadata when a message is logged, such as the trace.
-  ///   - reveals: Whether a value with such attributes is logged as it is.
   public init(
-    label: String, tap: Tap, logLevel: Logger.Level = .info, metadataProvider: Logger.MetadataProvider? = nil,
-    reveals: @escaping @Sendable (Logger.MetadataValueAttributes) -> Bool = { _ in false }
+    label: String, tap: Tap, logLevel: Logger.Level = .info, metadataProvider: Logger.MetadataProvider? = nil
   ) {
     self.init(label: label, log: tap.requestLog, logLevel: logLevel, metadataProvider: metadataProvider)
-    self.reveals = reveals
   }
 
   /// - Parameters:

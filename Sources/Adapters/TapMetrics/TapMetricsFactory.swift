@@ -99,32 +99,28 @@ public final class TapMetricsFactory: MetricsFactory {
 
   private func series(_ kind: SeriesKind, _ label: String, _ dimensions: [(String, String)]) -> Series? {
     let id = SeriesID(kind, label, dimensions, names)
-    let made = entries.withLock { entries -> Result<Series, Refusal> in
+    var refusal = ""
+    let made = entries.withLock { entries -> Series? in
       if let entry = entries[id] {
         entries[id]?.uses += 1
-        return .success(entry.series)
+        return entry.series
       }
       guard entries.count < Self.limit else {
-        return .failure(
-          Refusal(reason: "metric '\(id.name)': swift-metrics has \(Self.limit) series already"))
+        refusal = "metric '\(id.name)': swift-metrics has \(Self.limit) series already"
+        return nil
       }
       do throws(RegistryError) {
         let series = try Series(id, in: registry)
         entries[id] = (series, 1)
-        return .success(series)
+        return series
       } catch {
-        return .failure(Refusal(reason: error.description))
+        refusal = error.description
+        return nil
       }
     }
-    switch made {
-    case .success(let series): return series
-    case .failure(let refusal):
-      refuse(id.name, refusal.reason)
-      return nil
-    }
+    if made == nil { refuse(id.name, refusal) }
+    return made
   }
-
-  private struct Refusal: Error { let reason: String }
 
   private func refuse(_ name: String, _ reason: String) {
     let help = "Handlers of swift-metrics that record nothing."

@@ -12,14 +12,14 @@ extension EventLoop {
   func handle(_ request: EndpointRequest, _ id: UInt64, on connection: Connection, at time: EventTime) {
     let route = router.route(for: request)
     guard let authenticator, authenticator.isOutdated(for: request, at: time.instant) else {
-      return handle(request, id, by: route, on: connection, at: time)
+      return answer(request, id, by: route, on: connection, at: time)
     }
     guard !isRefused(id, by: route, on: connection, at: time) else { return }
     connection.unauthenticated = (request, id, route)
     readCredentials(of: authenticator.files)
   }
 
-  private func handle(
+  private func answer(
     _ request: EndpointRequest, _ id: UInt64, by route: EndpointRoute, on connection: Connection,
     at time: EventTime
   ) {
@@ -66,7 +66,7 @@ extension EventLoop {
     let time = clock.now()
     for connection in connections.open.values {
       guard let (request, id, route) = exchange(&connection.unauthenticated, with: nil) else { continue }
-      if connection.state.isCurrent(id) { handle(request, id, by: route, on: connection, at: time) }
+      if connection.state.isCurrent(id) { answer(request, id, by: route, on: connection, at: time) }
       advance(connection)
     }
   }

@@ -10,25 +10,19 @@ struct Diagnosis: Sendable {
 
   /// The worst first.
   let findings: [Finding]
+  private let past: Past
   /// The requests that ended in the time, and how many of them failed.
-  let ended: Tally
-  /// In seconds.
-  let time: Double
-  /// Such as `in the last 30 s`.
-  private let inTime: String
-  /// Of the requests that are active for longer than usual.
-  private let active: String?
+  private let ended: Tally
 
   /// - Parameter span: The time that counts as now, in seconds.
   init(_ evidence: Evidence, span: Double = 30) {
-    let past = Past(evidence, span: span)
+    past = Past(evidence, span: span)
+    ended = past.recent.values.reduce(Tally(), +)
     let (slow, calls) = (past.slow, past.calls)
     let explained = Set(calls.filter(\.isWrong).map(\.requests))
     let routes = slow.filter { $0.requests?.isMade == false && !explained.contains($0.requests) }
     let causes =
       past.held + past.hangs + past.failures + past.refusals + slow.filter { $0.requests?.isMade == true }
-    (time, inTime, active) = (past.time, past.inTime, past.activeWords)
-    ended = past.recent.values.reduce(Tally(), +)
     var findings = past.merge(routes, into: causes) + calls + past.ends
     // A sort of Swift's is stable, and a finding of one kind stands where it was made.
     findings.sort { ($0.rank, -$0.weight) < ($1.rank, -$1.weight) }
@@ -40,9 +34,9 @@ struct Diagnosis: Sendable {
   /// What was seen, if nothing is wrong. Active requests may be as they should, but if none has ended that
   /// is unknown.
   var summary: String {
-    let also = active.map { "; \($0)" } ?? ""
+    let (inTime, also) = (past.inTime, past.activeWords.map { "; \($0)" } ?? "")
     if ended.count == 0 {
-      return active == nil
+      return also.isEmpty
         ? "All is well: no request ended \(inTime)." : "No request has ended \(inTime)\(also)."
     }
     let failed = ended.errors == 0 ? "none" : "\(ended.errors)"
@@ -62,7 +56,7 @@ struct Diagnosis: Sendable {
   var json: JSON {
     .object([
       ("is_well", .number(isWell)), ("sentence", .text(isWell ? summary : findings.first?.sentence)),
-      ("seconds", .number(time)), ("requests", .number(ended.count)), ("failed", .number(ended.errors)),
+      ("seconds", .number(past.time)), ("requests", .number(ended.count)), ("failed", .number(ended.errors)),
       ("refused", .number(ended.refusals)), ("findings", .list(findings.map(\.json))),
     ])
   }

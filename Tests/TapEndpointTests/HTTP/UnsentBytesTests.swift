@@ -84,18 +84,6 @@ import TestSupport
     }
   }
 
-  @Test func `a body that connections share counts once`() async throws {
-    let body = [UInt8](repeating: 0, count: Self.large)
-    let route = EndpointRoute.immediate("/shared") { _ in EndpointResponse(body: body) }
-    try await withEndpoint(routes: [route, Self.route], limits: Self.limits(2 * Self.large)) { port in
-      // Beside it there is room for one other.
-      let paths = Array(repeating: "/shared", count: 5) + ["/large", "/large", "/shared"]
-      let (statuses, clients) = try await Self.statuses(paths, port)
-      #expect(statuses == ["200", "200", "200", "200", "200", "200", "503", "200"])
-      withExtendedLifetime(clients) {}
-    }
-  }
-
   @Test func `a body that is read takes no room, though its connection stays`() async throws {
     let route = EndpointRoute.immediate("/") { _ in
       EndpointResponse(body: [UInt8](repeating: 0, count: 100_000) + Array("end;".utf8))
