@@ -1313,8 +1313,8 @@ function waterfall(one, pieces, roundTrip, usual) {
     if (name === "processing" && roundTrip >= 0) rows.push(stepOf(total, "round trip", "trip", "the network's part of it", start, roundTrip));
     start += time;
     return rows;
-  }), usual.count > 1 && element("li.step", rowOf("mean", `of ${usual.words}`,
-    element("span.bar", barOf(usual.pieces, usual.time)), 0, usual.time / total, seconds(usual.time))));
+  }), usual.count > 1 ? element("li.step", rowOf("mean", `of ${usual.words}`,
+    element("span.bar", barOf(usual.pieces, usual.time)), 0, usual.time / total, seconds(usual.time))) : "");
 }
 
 // The request without its host and query, for a narrow column.

@@ -57,6 +57,7 @@ import TestSupport
       try await browser.wait("document.querySelector('#drawer .verdict')")
       try await browser.expect([
         "document.querySelector('.trouble').textContent": "The server answered 503 Service Unavailable.",
+        "document.querySelector('.waterfall').textContent.slice(-22)": "local this process2 ms",
         "document.querySelector('#drawer .verdict').textContent":
           "32.5 % is processing: the server's work. The network's round trip is 8 ms of 26 ms. "
           + "The app can change 37.5 %: connecting took 30 ms; make all requests with one session, which uses connections again.",
