@@ -50,13 +50,6 @@ struct InstallTests {
     #expect(clients == ["late"])
   }
 
-  @Test func `a session that others make later from the default is out of reach`() async throws {
-    let origin = try Origin { _ in [.response()] }
-    tap.install(on: URLSession(configuration: .default), client: "mine")
-    _ = try await URLSession(configuration: .default).data(from: origin.url())
-    #expect(clients.isEmpty)
-  }
-
   /// In a process of its own: all tests share the shared session.
   @Test(.needs(.program), .serialized, arguments: [true, false])
   func `the shared session can be observed, even as the process's first`(isFirst: Bool) async throws {

@@ -104,8 +104,7 @@ extension ClientRelay {
     transfer.hadFreeConnection = leave(at: now) && context.seesAllRequests
     if transfer.isNative, !transfer.isBeforeChallenge { complete(&transfer, task, response, at: now) }
     let phases = TransferPhases(of: transfer)
-    let statusCode =
-      transfer.finalStatusCode ?? response?.statusCode ?? transfer.relay.statusCode
+    let statusCode = transfer.finalStatusCode ?? response?.statusCode ?? transfer.relay.statusCode
     let end: RequestEnd =
       switch error {
       case nil: .response(statusCode: statusCode)

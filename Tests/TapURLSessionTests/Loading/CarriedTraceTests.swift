@@ -35,19 +35,6 @@ struct CarriedTraceTests {
     expectEqual(origin.requests.map { $0.headers["traceparent"] }, [nil, nil, nil, nil])
   }
 
-  /// Foundation refuses it without a loader.
-  @Test func `a request that is refused has its trace`() async throws {
-    let observer = RecordingObserver()
-    let tap = URLSessionTap(observers: [observer])
-    let (trace, url) = (TraceContext.random(), try #require(URL(string: "HTTP://host.test/")))
-    let call = AppCall(kind: .data, style: .async, request: URLRequest(url: url))
-    _ = try await TraceContext.$current.withValue(trace) {
-      try await call.run(tap.sessionConfiguration(client: "test"))
-    }
-    tap.flush()
-    expectEqual(observer.ended.map(\.request.traceContext?.traceID), [trace.traceID])
-  }
-
   /// Each lane makes one call after the other, under a client's name of its own. Each call is in a trace of
   /// its own, or outside of any.
   @Test func `each request has its own trace, also where all are made of one value`() async throws {
