@@ -36,7 +36,7 @@ let package = Package(
       dependencies: ["SessionTap", "TapFoundation", "TapSessionSymbols", "TapURLSession"]),
     .executableTarget(name: "session-tap", dependencies: ["SessionTap"], path: "Sources/Command"),
     .executableTarget(
-      name: "session-tap-benchmarks", dependencies: ["SessionTap", "TapTesting"], path: "Sources/Benchmarks"),
+      name: "session-tap-benchmarks", dependencies: ["SessionTap"], path: "Sources/Benchmarks"),
 
     .executableTarget(
       name: "endpoint-under-test", dependencies: ["TapEndpoint"], path: "Tests/EndpointUnderTest"),

@@ -14,19 +14,27 @@ struct Benchmark: Sendable {
   let rounds: Int
   /// Whether the tools that it needs are installed.
   let isUsable: Bool
-  /// Whether the first round is dropped: not if the value is measured only once, or in new processes.
-  private let isWarmedUp: Bool
-  private let measure: @Sendable (_ valueFirst: Bool) async throws -> (value: Double, reference: Double)
+  private let value: Measurement
+  private let referenceValue: Measurement
+
+  init(
+    _ name: String, unit: String, reference: String, rounds: Int = 15, isUsable: Bool = true,
+    value: @escaping Measurement, referenceValue: @escaping Measurement
+  ) {
+    (self.name, self.unit, self.reference, self.rounds) = (name, unit, reference, rounds)
+    (self.isUsable, self.value, self.referenceValue) = (isUsable, value, referenceValue)
+  }
 
   func run() async throws -> BenchmarkResult {
-    if isWarmedUp { _ = try await measure(false) }
+    // The first round warms up, unless the value is measured only once.
+    if rounds > 1 { _ = try await (referenceValue(), value()) }
     var values: [Double] = []
     var references: [Double] = []
     for round in 0..<rounds {
       // Each goes first equally often: what a round leaves behind affects both alike.
-      let measured = try await measure(!round.isMultiple(of: 2))
-      values.append(measured.value)
-      references.append(measured.reference)
+      if !round.isMultiple(of: 2) { values.append(try await value()) }
+      references.append(try await referenceValue())
+      if round.isMultiple(of: 2) { values.append(try await value()) }
     }
     return BenchmarkResult(
       name: name, unit: unit, reference: reference, value: median(of: values),
@@ -36,36 +44,6 @@ struct Benchmark: Sendable {
   private func median(of values: [Double]) -> Double {
     let sorted = values.sorted()
     return (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
-  }
-}
-
-// In an extension, which leaves the memberwise initialiser to these.
-extension Benchmark {
-  init(
-    _ name: String, unit: String, reference: String, rounds: Int = 15, isUsable: Bool = true,
-    value: @escaping Measurement, referenceValue: @escaping Measurement
-  ) {
-    self.init(
-      name: name, unit: unit, reference: reference, rounds: max(1, rounds), isUsable: isUsable,
-      isWarmedUp: rounds > 1
-    ) { valueFirst in
-      if valueFirst {
-        let value = try await value()
-        return (value, try await referenceValue())
-      }
-      let reference = try await referenceValue()
-      return (try await value(), reference)
-    }
-  }
-
-  /// A value and a reference that one new process gives.
-  init(
-    _ name: String, unit: String, reference: String, rounds: Int,
-    both: @escaping @Sendable () throws -> (value: Double, reference: Double)
-  ) {
-    self.init(
-      name: name, unit: unit, reference: reference, rounds: rounds, isUsable: true, isWarmedUp: false
-    ) { _ in try both() }
   }
 }
 

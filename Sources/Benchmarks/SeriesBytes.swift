@@ -48,13 +48,6 @@ enum Heap {
     return system - free + (size(of: "total type=\"mmap\"", in: totals) ?? 0)
   }
 
-  /// The memory of this process that is in RAM (`proc(5)`, `/proc/pid/statm`).
-  static func residentBytes() throws -> Double {
-    let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
-    guard pages.count > 1, let resident = Double(pages[1]) else { throw Unknown() }
-    return resident * Double(sysconf(Int32(_SC_PAGESIZE)))
-  }
-
   /// Looked up at run time: `malloc.h` is not part of Swift's Glibc module.
   private static func mallocInfo() throws -> String {
     #if canImport(Glibc)

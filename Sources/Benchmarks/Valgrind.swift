@@ -61,8 +61,7 @@ enum Valgrind {
     return text.split(separator: "\n")
   }
 
-  /// An operation that this program repeats under valgrind, or in a process of its own: `--loop NAME COUNT
-  /// [ORIGIN]`.
+  /// An operation that this program repeats under valgrind: `--loop NAME COUNT [ORIGIN]`.
   enum Loop: String {
     case mutex
     case record
@@ -73,9 +72,6 @@ enum Valgrind {
     case tappedRequests
     case tracedRequests
     case servedRequests
-    case shortTaps
-    case keptTaps
-    case keptSessions
 
     var makesRequests: Bool { [.stockRequests, .tappedRequests, .tracedRequests].contains(self) }
 
@@ -99,13 +95,6 @@ enum Valgrind {
         try await LoopbackTransfers.shared.get(count, by: .stock, isTraced: true)
       case .servedRequests:
         try await LoopbackTransfers.shared.serve(count)
-      case .shortTaps:
-        try await ShortTaps.run(count) {
-          _ = try await ShortTaps.makeTap()
-          return nil
-        }
-      case .keptTaps: try await ShortTaps.run(count) { try await ShortTaps.makeTap() }
-      case .keptSessions: try await ShortTaps.run(count) { URLSession(configuration: .default) }
       case .memcpy:
         let source = try SeriesFixture.make(seriesCount: 1_000).exposition().body
         var target = source
