@@ -219,14 +219,13 @@ enum LearnedPath {
 final class LearnedPaths: Sendable {
   static let templateLimit = 50
   static let hostLimit = 256
-  static let other = "_OTHER"
 
   private let known = Mutex<[String: Set<String>]>([:])
 
   func template(forURL url: String, of server: URLAuthority) -> String {
     var url = url
     guard let template = url.withUTF8({ LearnedPath.template(of: URLAuthority.path(in: $0)) }) else {
-      return Self.other
+      return RequestLabels.other
     }
     let isKnown = known.withLock { known in
       if known[server.host]?.contains(template) == true { return true }
@@ -236,6 +235,6 @@ final class LearnedPaths: Sendable {
       known[server.host, default: []].insert(template)
       return true
     }
-    return isKnown ? template : Self.other
+    return isKnown ? template : RequestLabels.other
   }
 }

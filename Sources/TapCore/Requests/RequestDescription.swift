@@ -79,7 +79,7 @@ extension RequestDescription {
     if scheme == "http" || scheme == "https" { return scheme }
     // Longer texts, whose length has no bound, are not converted.
     let lowercased = scheme.utf8.count <= 5 ? scheme.lowercased() : ""
-    return lowercased == "http" || lowercased == "https" ? lowercased : "_OTHER"
+    return lowercased == "http" || lowercased == "https" ? lowercased : RequestLabels.other
   }
 }
 
@@ -130,7 +130,6 @@ package struct KnownMethods: Sendable, Equatable {
 
   /// The most names that count: they are labels of series.
   private static let limit = 256
-  package static let other = "_OTHER"
 
   package let names: [String]
 
@@ -138,14 +137,15 @@ package struct KnownMethods: Sendable, Equatable {
   /// label's value or `_OTHER` itself would share its series with others.
   package init(_ names: [String]) {
     let usable = names.lazy.filter { name in
-      !name.isEmpty && name.utf8.count <= RenderedLabels.maximumValueLength && name != Self.other
+      !name.isEmpty && name.utf8.count <= RenderedLabels.maximumValueLength && name != RequestLabels.other
     }
     self.names = Array(usable.prefix(Self.limit))
   }
 
   func label(of method: String) -> String {
     // The app may read a method of any length: a long one is not compared.
-    method.utf8.count <= RenderedLabels.maximumValueLength && names.contains(method) ? method : Self.other
+    method.utf8.count <= RenderedLabels.maximumValueLength && names.contains(method)
+      ? method : RequestLabels.other
   }
 }
 

@@ -4,6 +4,9 @@
 /// Long values are cut, so that a key has a bound. The values of a label are a closed set, come from the
 /// app's code, or are bounded by the limit of the table.
 enum RequestLabels {
+  /// A value of a closed or bounded set that is none of it (OpenTelemetry conventions).
+  static let other = "_OTHER"
+
   /// The client: the labels of all request metrics.
   struct Client: RequestLabelSet {
     let client: String

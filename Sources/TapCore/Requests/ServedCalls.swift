@@ -5,7 +5,6 @@
 struct ServedCalls: Sendable {
   /// The most clients of a served request. The calls of further ones count as those of `_OTHER`.
   static let clientLimit = 64
-  private static let otherClients = "_OTHER"
 
   private var activeCount = 0
   /// Since when at least one is active.
@@ -62,7 +61,7 @@ struct ServedCalls: Sendable {
   private mutating func index(of client: String) -> Int {
     if let index = time.clients.firstIndex(where: { $0.name == client }) { return index }
     let isFull = time.clients.count >= Self.clientLimit
-    if isFull, client != Self.otherClients { return index(of: Self.otherClients) }
+    if isFull, client != RequestLabels.other { return index(of: RequestLabels.other) }
     time.clients.append(UpstreamTime.Client(name: client))
     return time.clients.count - 1
   }
