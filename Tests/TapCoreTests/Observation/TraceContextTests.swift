@@ -2,24 +2,23 @@ import TestSupport
 
 @Suite struct TraceContextTests {
   /// The flags are those that a trace passes on: `sampled` and `random`.
-  @Test func `is what a valid header says, and guessed from nothing else`() {
-    let valid: [(header: String, flags: String)] = [
-      ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "01"),
-      ("00-00000000000000000000000000000001-0000000000000001-00", "00"),
-      ("00-ffffffffffffffffffffffffffffffff-ffffffffffffffff-ff", "03"),
-      ("00-80000000000000000000000000000000-8000000000000000-06", "02"),
-      ("01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-03", "03"),
-      ("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-what-the-future-brings", "01"),
+  @Test func `is what a valid header says, and guessed from nothing else`() throws {
+    let valid: [(header: String, flags: String, isSampled: Bool)] = [
+      ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "01", true),
+      ("00-00000000000000000000000000000001-0000000000000001-00", "00", false),
+      ("00-ffffffffffffffffffffffffffffffff-ffffffffffffffff-ff", "03", true),
+      ("00-80000000000000000000000000000000-8000000000000000-06", "02", false),
+      ("01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-03", "03", true),
+      ("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-what-the-future-brings", "01", true),
     ]
-    let traces: [TraceContext] = valid.compactMap { TraceContext(traceparent: $0.header) }
-    let ids: [Substring] = valid.map { $0.header.dropFirst(3).prefix(49) }
-    let passedOn: [String] = zip(ids, valid).map { "00-\($0)-\($1.flags)" }
-    #expect(traces.map(\.traceparent) == passedOn)
-    #expect(traces.map { "\($0.traceID)-\($0.spanID)" } == ids.map(String.init))
-    #expect(traces.map(\.isSampled) == [true, false, true, false, true, true])
-    let children: [String] = traces.map { $0.child().traceparent }
-    #expect(children.map { $0.prefix(36) } == passedOn.map { $0.prefix(36) })
-    #expect(children.map { $0.suffix(2) } == valid.map { $0.flags[...] })
+    for (header, flags, isSampled) in valid {
+      let trace = try #require(TraceContext(traceparent: header))
+      let (ids, child) = (String(header.dropFirst(3).prefix(49)), trace.child().traceparent)
+      let found = [trace.traceparent, "\(trace.traceID)-\(trace.spanID)", "\(trace.isSampled)"]
+      expectEqual(found, ["00-\(ids)-\(flags)", ids, "\(isSampled)"])
+      // Of the same trace, with the same flags.
+      expectEqual([child.prefix(36), child.suffix(2)], ["00-\(ids.prefix(33))", flags[...]])
+    }
 
     let invalid = [
       "", "00", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0",
