@@ -227,12 +227,14 @@ final class LearnedPaths: Sendable {
     guard let template = url.withUTF8({ LearnedPath.template(of: URLAuthority.path(in: $0)) }) else {
       return RequestLabels.other
     }
+    // As a label has it: nothing bounds the host of a URL.
+    let host = server.host.asLabel
     let isKnown = known.withLock { known in
-      if known[server.host]?.contains(template) == true { return true }
-      guard known[server.host] != nil || known.count < Self.hostLimit,
-        known[server.host]?.count ?? 0 < Self.templateLimit
+      if known[host]?.contains(template) == true { return true }
+      guard known[host] != nil || known.count < Self.hostLimit,
+        known[host]?.count ?? 0 < Self.templateLimit
       else { return false }
-      known[server.host, default: []].insert(template)
+      known[host, default: []].insert(template)
       return true
     }
     return isKnown ? template : RequestLabels.other

@@ -141,7 +141,7 @@ import TestSupport
   }
 
   @Test func `a server has 50 templates, and 256 servers have some`() throws {
-    let learned = LearnedPaths()
+    var learned = LearnedPaths()
     func find(_ path: String, _ host: String = "api") throws -> String {
       let url = "http://\(host):80/\(path)?a=1"
       return learned.template(forURL: url, of: try #require(URLAuthority(url)))
@@ -152,6 +152,10 @@ import TestSupport
     let hosts = try (1...300).map { try find("new", "h\($0)") }
     #expect(hosts.count { $0 == "/new" } == 255 && hosts.last == "_OTHER")
     #expect(try find(String(repeating: "a", count: 2_000), "h1") == "_OTHER")
+    // Of a long host it keeps what a label shows.
+    learned = LearnedPaths()
+    let long = try (0..<300).map { try find("new", String(repeating: "h", count: 256) + "\($0)") }
+    #expect(Set(long) == ["/new"])
   }
 
   @Test func `the app's templates go first, and without the setting there is none`() throws {
