@@ -38,10 +38,8 @@ final class LogFilter: Sendable {
   private let keepsAll: Bool
   private let sequence = Atomic<UInt64>(0)
   private let filtered = Mutex<Tally<LogFilterReason>>([:])
-  private let waits = Mutex((minute: Int64.min, count: 0))
-
-  /// The most lines of waiting requests in a minute.
-  static let waitLimit = 100
+  /// The lines of waiting requests.
+  private let waits = Mutex(MinuteLimit(100))
 
   init(sampling: LogSampling, clients: [String: LogSampling]) {
     (self.sampling, self.clients) = (sampling, clients)
@@ -62,13 +60,7 @@ final class LogFilter: Sendable {
 
   /// Whether the line of a request that waits is written.
   func keepsWait(at now: Instant) -> Bool {
-    let number = waits.withLock { waits in
-      let minute = now.nanoseconds / 60_000_000_000
-      if waits.minute != minute { waits = (minute, 0) }
-      waits.count += 1
-      return waits.count
-    }
-    return count(.waits, unless: number <= Self.waitLimit)
+    count(.waits, unless: waits.withLock { $0.admit(at: now) } != nil)
   }
 
   private func count(_ reason: LogFilterReason, unless isKept: Bool) -> Bool {

@@ -35,3 +35,25 @@ package enum StandardError {
     return sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1
   }
 }
+
+/// Admits so many messages in a minute, which begins with the first of them: a flood of faults is no flood of
+/// messages.
+package struct MinuteLimit: Sendable {
+  private let limit: Int
+  private var end = Instant(nanoseconds: .min)
+  private var admitted = 0
+  private var refused = 0
+
+  package init(_ limit: Int) { self.limit = limit }
+
+  /// - Returns: How many were refused since the last one that was admitted; `nil` if this one is refused too.
+  package mutating func admit(at now: Instant) -> Int? {
+    if now >= end { (end, admitted) = (now.advanced(by: .seconds(60)), 0) }
+    guard admitted < limit else {
+      refused &+= 1
+      return nil
+    }
+    admitted += 1
+    return exchange(&refused, with: 0)
+  }
+}

@@ -4,7 +4,7 @@ import TapLibc
 /// Starts threads. Counts each start that the system refuses, and reports one a minute on standard error.
 package enum BackgroundThread {
   private struct State {
-    var lastReport: Instant?
+    var reports = MinuteLimit(1)
     /// Bodies that run on threads of their own as soon as the system gives any.
     var postponed: [@Sendable () -> Void] = []
   }
@@ -53,13 +53,7 @@ package enum BackgroundThread {
   }
 
   private static func report(_ failure: System.Failure) {
-    let isDue = state.withLock { state in
-      let now = Instant.now
-      guard state.lastReport.map({ $0.advanced(by: .seconds(60)) <= now }) ?? true else { return false }
-      state.lastReport = now
-      return true
-    }
-    guard isDue else { return }
+    if state.withLock({ $0.reports.admit(at: .now) }) == nil { return }
     StandardError.write(
       line: "session-tap: cannot start a thread: \(failure.text); it is tried again when one is needed "
         + "(raise the limit of tasks: ulimit -u, pids.max of the cgroup)")

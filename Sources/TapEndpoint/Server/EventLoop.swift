@@ -25,7 +25,8 @@ actor EventLoop {
   var loads: [Bool: Load] = [:]
   /// The running handlers by the path of their route, including those of ended requests.
   var runningHandlers: [String: Int] = [:]
-  var refusals = RefusalLog()
+  /// The lines about refused requests.
+  var refusals = MinuteLimit(10)
   var clock = EventTime.Clock()
 
   private let poller: Poller

@@ -36,6 +36,19 @@ struct SystemTests {
     }
   }
 
+  @Test func `of many messages a minute some are said, and one tells how many were not`() {
+    var limit = MinuteLimit(10)
+    func admitted(_ count: Int, after seconds: Int64) -> [Int?] {
+      let now = Instant(nanoseconds: 7_000_000_000 + seconds * 1_000_000_000)
+      return (0..<count).map { _ in limit.admit(at: now) }
+    }
+    let ofMinute = [Int?](repeating: 0, count: 10) + [Int?](repeating: nil, count: 20)
+    #expect(admitted(30, after: 0) == ofMinute)
+    #expect([59, 60].flatMap { admitted(1, after: $0) } == [nil, 21])
+    // What one has told is not told again.
+    #expect(admitted(30, after: 3_600) == ofMinute)
+  }
+
   @Test func `a failure says what the system says of it`() {
     let texts = [System.Failure.again, System.Failure(code: 99_999)].map(\.text)
     #expect(texts == ["Resource temporarily unavailable", "error 99999"])

@@ -87,16 +87,6 @@ import TestSupport
 
   // MARK: Refusals
 
-  @Test func `tells of refusals but not of a flood`() {
-    var log = RefusalLog()
-    let start = ContinuousClock.now
-    let ofMinute = [Int?](repeating: 0, count: 10) + [Int?](repeating: nil, count: 20)
-    #expect((0..<30).map { _ in log.admit(at: start) } == ofMinute)
-    #expect([59, 60].map { log.admit(at: start + .seconds($0)) } == [nil, 21])
-    // What a line has told is not told again.
-    #expect((0..<30).map { _ in log.admit(at: start + .seconds(3600)) } == ofMinute)
-  }
-
   @Test func `tells what was refused and whose`() async throws {
     let lines = EventQueue<String>()
     let folder = try TemporaryFolder()
