@@ -17,12 +17,11 @@ extension Tap.Configuration {
 
   /// Warns that the process before ended without a shutdown.
   mutating func warn(of content: BlackBoxContent?) {
-    guard let content, !content.isClosed else { return }
+    guard let content else { return }
     let name = content.serviceName.isEmpty ? "" : " of \(content.serviceName)"
-    let count = content.requests.count + content.missingCount
     warnings.append(
       "process \(content.processID)\(name) ended without a shutdown, last seen at \(content.lastSign.utc); "
-        + "active requests: \(count)\(log == nil ? "" : "; a line for each follows")")
+        + "active requests: \(content.requestCount)\(log == nil ? "" : "; a line for each follows")")
   }
 
   /// Writes the lines of what the process before has left, and takes its file over.
@@ -54,7 +53,7 @@ extension BlackBoxFile {
   /// Writes a line for each request that no process has told. A start waits a second at most for the log's
   /// disk; what is in the queue by then is lost only if this process is killed as well.
   fileprivate func tell(in log: RequestLog) {
-    guard let content, !content.isClosed else { return }
+    guard let content else { return }
     let deadline = Instant.now.advanced(by: .seconds(1))
     var (told, untold) = (content.toldCount, content.untold)
     while !untold.isEmpty {

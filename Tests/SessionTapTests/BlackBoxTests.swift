@@ -75,7 +75,7 @@ import TestSupport
     #expect(rows == (isTold ? [] : expected) && messages.count == (isTold ? 0 : 1))
     #expect(
       tap.registry.value(ofSeries: "session_tap_black_box_unfinished_requests_total") == (isTold ? 0 : 2))
-    #expect(tap.recorder.blackBox?.previousEnd?.requestCount == (isTold ? nil : 2))
+    #expect(tap.recorder.blackBox?.previous?.requestCount == (isTold ? nil : 2))
     if let made = left.first {
       let (age, pid) = (try #require(made.number("duration_s")), made.row("black_box.pid"))
       #expect(age >= 0 && .seconds(age) <= ContinuousClock.now - first)

@@ -20,8 +20,6 @@ package final class BlackBox: Sendable {
   /// Returns how many bytes it has; those that do not fit are not written. Never waits.
   package typealias WriteURL = @Sendable (String, RequestDirection, UnsafeMutableRawBufferPointer) -> Int
 
-  /// How the process before ended, unless by a shutdown.
-  package let previousEnd: PreviousEnd?
   private let file: BlackBoxFile
   private let memory: SharedMapping
   private let writeURL: WriteURL?
@@ -41,9 +39,8 @@ package final class BlackBox: Sendable {
     report: @escaping @Sendable (String) -> Void
   ) throws(BlackBoxError) {
     memory = try file.takeOver(serviceName: serviceName)
-    previousEnd = file.content.flatMap { PreviousEnd($0) }
     (self.file, self.writeURL, watch) = (file, writeURL, Watch(of: file, report))
-    wakeIfRefused()
+    try? worker.run(watch)
   }
 
   deinit { close() }
@@ -112,19 +109,17 @@ package final class BlackBox: Sendable {
     worker.end()
   }
 
+  /// What the process before has left, unless it ended in order.
+  package var previous: BlackBoxContent? { file.content }
+
   /// How many requests have found no slot.
   package var missedCount: Int { missed.load(ordering: .relaxed) }
 
-  /// Has the file looked at, unless the system gives no thread.
-  func wakeIfRefused() {
-    if worker.lacksThread || !watch.hasBegun.exchange(true, ordering: .relaxed) {
-      try? worker.run(watch)
-    }
-  }
+  /// Has the file looked at, if the system gave no thread for that before.
+  func wakeIfRefused() { if worker.lacksThread { try? worker.run(watch) } }
 
   /// Looks at the file and writes a sign of life each second.
   private final class Watch: BackgroundJob {
-    let hasBegun = Atomic(false)
     private let report: @Sendable (String) -> Void
     private weak let file: BlackBoxFile?
 

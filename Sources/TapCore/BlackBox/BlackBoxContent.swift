@@ -57,23 +57,11 @@ package struct BlackBoxContent: Sendable {
     requests = isClosed ? [] : sorted.map { $0.snapshot(at: now, knownMethods, made: made, lead: lead) }
   }
 
+  /// The requests that were active or unstarted, those without a slot included.
+  package var requestCount: Int { requests.count + missingCount }
+
   /// Those that no process has told.
   package var untold: ArraySlice<RequestSnapshot> { requests.dropFirst(toldCount) }
-}
-
-/// How a process ended that did not shut its tap down.
-package struct PreviousEnd: Sendable {
-  package let processID: Int32
-  package let lastSign: Timestamp
-  /// The requests that were active or unstarted.
-  package let requestCount: Int
-  package let oldest: RequestSnapshot?
-
-  init?(_ content: BlackBoxContent) {
-    if content.isClosed { return nil }
-    (processID, lastSign, oldest) = (content.processID, content.lastSign, content.requests.first)
-    requestCount = content.requests.count + content.missingCount
-  }
 }
 
 extension BlackBoxContent.Request {

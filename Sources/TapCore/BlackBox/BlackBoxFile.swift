@@ -18,7 +18,7 @@ package final class BlackBoxFile: Sendable {
   }
 
   package let path: String
-  /// What a process before has left. `nil` of a new file.
+  /// What a process before has left that did not end in order.
   package let content: BlackBoxContent?
   private let state: Mutex<State>
   /// An exit of the process writes what was active into the log.
@@ -30,7 +30,8 @@ package final class BlackBoxFile: Sendable {
     self.path = System.absolute(path)
     let file = try System.OwnedFile(path: self.path)
     do {
-      content = try Self.content(of: file.descriptor, knownMethods)
+      let content = try Self.content(of: file.descriptor, knownMethods)
+      self.content = content?.isClosed == true ? nil : content
     } catch {
       file.close()
       throw error
@@ -87,10 +88,7 @@ package final class BlackBoxFile: Sendable {
       let memory = try SharedMapping(
         file.descriptorForWriting, size: BlackBoxHeader.fileSize, lock: file.descriptor)
       // A process that is ended from here on tells nothing twice.
-      memory.clear()
-      let header = BlackBoxHeader(
-        processID: System.processID, opened: .now, lastSign: .now, serviceName: serviceName)
-      memory.write(header.bytes, at: 0)
+      memory.begin(with: BlackBoxHeader.page(processID: System.processID, serviceName: serviceName))
       memory.word(at: BlackBoxHeader.Place.isOpen).pointee.store(1, ordering: .releasing)
       file.endWriting()
       (state.descriptors, state.memory) = (file, memory)

@@ -1,6 +1,6 @@
 /// The first page of a black box: whose it is, and what is true of all its slots. Numbers at fixed places;
 /// everything behind them is zero.
-struct BlackBoxHeader: Equatable {
+struct BlackBoxHeader {
   static let size = 4_096
   static let slotCount = 4_096
   /// Of the whole file.
@@ -31,22 +31,15 @@ struct BlackBoxHeader: Equatable {
     static let name = 80
   }
 
-  var processID: Int32
+  let processID: Int32
   /// When the process opened the file.
-  var opened: Timestamp
-  var isOpen = false
-  var lastSign: Instant
-  var wallClockLead: Int64
-  var missingCount: Int64 = 0
-  var toldCount: Int64 = 0
-  var serviceName: String
-
-  /// Of a process that opens the file now.
-  init(processID: Int32, opened: Timestamp, lastSign: Instant, serviceName: String) {
-    (self.processID, self.opened, self.serviceName) = (processID, opened, serviceName)
-    self.lastSign = lastSign
-    wallClockLead = opened.nanosecondsSinceEpoch &- lastSign.nanoseconds
-  }
+  let opened: Timestamp
+  let isOpen: Bool
+  let lastSign: Instant
+  let wallClockLead: Int64
+  let missingCount: Int64
+  let toldCount: Int64
+  let serviceName: String
 
   /// Reads the bytes of a file. `nil` of one that no process has used yet.
   init?(_ bytes: [UInt8]) throws(BlackBoxError) {
@@ -74,27 +67,25 @@ struct BlackBoxHeader: Equatable {
     serviceName = String(decoding: bytes[Place.name..<(Place.name + length)], as: UTF8.self)
   }
 
-  /// The bytes of the page.
-  var bytes: [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: Self.size)
+  /// The bytes of the page when a process opens the file now, but for ``Place/isOpen``.
+  static func page(processID: Int32, serviceName: String) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: size)
     func put(_ value: [UInt8], _ place: Int) {
       bytes.replaceSubrange(place..<(place + value.count), with: value)
     }
     func put(_ number: some BitwiseCopyable, at place: Int) {
       put(withUnsafeBytes(of: number) { Array($0) }, place)
     }
-    let name = Array(serviceName.prefix(utf8Length: Self.nameLimit).utf8)
-    put(Self.magic, Place.magic)
-    put(Self.version, at: Place.version)
+    let (time, now) = (Timestamp.now.nanosecondsSinceEpoch, Instant.now.nanoseconds)
+    let name = Array(serviceName.prefix(utf8Length: nameLimit).utf8)
+    put(magic, Place.magic)
+    put(version, at: Place.version)
     put(Int32(BlackBoxSlot.size), at: Place.slotSize)
-    put(Int32(Self.slotCount), at: Place.slotCount)
+    put(Int32(slotCount), at: Place.slotCount)
     put(processID, at: Place.processID)
-    put(opened.nanosecondsSinceEpoch, at: Place.opened)
-    put(Int64(isOpen ? 1 : 0), at: Place.isOpen)
-    put(lastSign.nanoseconds, at: Place.lastSign)
-    put(wallClockLead, at: Place.wallClockLead)
-    put(missingCount, at: Place.missing)
-    put(toldCount, at: Place.told)
+    put(time, at: Place.opened)
+    put(now, at: Place.lastSign)
+    put(time &- now, at: Place.wallClockLead)
     put(UInt16(name.count), at: Place.nameLength)
     put(name, Place.name)
     return bytes
@@ -116,7 +107,6 @@ package enum BlackBoxError: Error, Equatable, CustomStringConvertible {
   case isFull
   case tooMany
   case isUnstable
-  case isUnsupported
   case cannotOpen(System.Failure)
 
   package var description: String {
@@ -133,7 +123,6 @@ package enum BlackBoxError: Error, Equatable, CustomStringConvertible {
     case .isFull: "the file system has no room for its \(BlackBoxHeader.fileSize) bytes"
     case .tooMany: "the process has \(SharedMapping.limit) black boxes"
     case .isUnstable: "another process replaces it"
-    case .isUnsupported: "there are black boxes on Linux alone"
     case .cannotOpen(let failure): "it cannot be opened: \(failure.text)"
     }
   }

@@ -76,11 +76,9 @@ struct SharedMapping: @unchecked Sendable {
     (memory + place).assumingMemoryBound(to: Atomic<Int64>.self)
   }
 
-  func write(_ bytes: [UInt8], at place: Int) {
-    bytes.withUnsafeBytes { source in
-      if let start = source.baseAddress { (memory + place).copyMemory(from: start, byteCount: source.count) }
-    }
+  /// Clears it, and then writes its first bytes.
+  func begin(with bytes: [UInt8]) {
+    memset(memory, 0, size)
+    UnsafeMutableRawBufferPointer(start: memory, count: size).copyBytes(from: bytes)
   }
-
-  func clear() { memset(memory, 0, size) }
 }

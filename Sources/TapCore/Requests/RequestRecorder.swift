@@ -127,7 +127,7 @@ public final class RequestRecorder: Sendable {
         (
           "session_tap_black_box_unfinished_requests_total",
           "Requests that were active when the process before ended without a shutdown.",
-          { Double(blackBox.previousEnd?.requestCount ?? 0) }
+          { Double(blackBox.previous?.requestCount ?? 0) }
         ))
       metrics.append(
         (

@@ -23,7 +23,7 @@ extension Evidence {
     self.steps = steps.values.sorted { $0.begin < $1.begin }
     active = Self.active(waiting)
     (held, unstarted) = (waiting.held, waiting.unstartedCount)
-    previousEnd = recorder.blackBox?.previousEnd.flatMap { Self.sentence($0, at: time) }
+    previousEnd = recorder.blackBox?.previous.flatMap { Self.sentence($0, at: time) }
   }
 
   private static func add(
@@ -65,10 +65,10 @@ extension Evidence {
   }
 
   /// What is known of the end of the process before this one, in the first ten minutes after it.
-  private static func sentence(_ end: PreviousEnd, at time: Timestamp) -> String? {
+  private static func sentence(_ end: BlackBoxContent, at time: Timestamp) -> String? {
     let age = time.nanosecondsSinceEpoch &- end.lastSign.nanosecondsSinceEpoch
     guard (0...600_000_000_000).contains(age) else { return nil }
-    let oldest = end.oldest.map { request in
+    let oldest = end.requests.first.map { request in
       let kind = RequestKind(request.request)
       return
         ", the oldest \(kind.isMade ? "of \(Words.client(kind.client)) to" : "served at") \(kind.name), since \(Words.time(request.start))"

@@ -32,7 +32,7 @@ import TestSupport
 
   @Test func `what cannot be used is refused, with a word for each, and left as it is`() throws {
     let size = BlackBoxHeader.fileSize
-    var header = BlackBoxHeader(processID: 1, opened: .now, lastSign: .now, serviceName: "").bytes
+    var header = BlackBoxHeader.page(processID: 1, serviceName: "")
     func file(_ name: String, _ bytes: [UInt8], mode: mode_t = 0o600) throws -> String {
       try Data(bytes).write(to: URL(fileURLWithPath: folder(name)))
       chmod(folder(name), mode)
@@ -93,9 +93,9 @@ import TestSupport
     // Taken over, it has nothing of them.
     let second = try box()
     #expect(try clients() == [])
-    #expect(second.previousEnd?.requestCount == 3)
+    #expect(second.previous?.requestCount == 3)
     second.close()
-    #expect(try box().previousEnd == nil)
+    #expect(try box().previous == nil)
   }
 
   @Test func `of more requests than slots the oldest stay, and the others are counted while they are active`()
