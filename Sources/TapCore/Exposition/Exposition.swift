@@ -55,7 +55,7 @@ public struct Exposition: Sendable {
     if format == .protobuf {
       write(by: ProtobufWriter())
     } else {
-      write(by: TextWriter(format, isWhole: pieceLength == .max))
+      write(by: TextWriter(format))
     }
   }
 }
@@ -84,8 +84,8 @@ public enum ExpositionFormat: String, Sendable, Hashable, CaseIterable {
 protocol ExpositionWriter {
   /// The bytes written since they were last taken.
   var bytes: [UInt8] { get set }
-  /// Begins a family of at most `seriesCount` series. At least one sample follows.
-  mutating func begin(_ family: FamilyDescriptor, seriesCount: Int)
+  /// Begins a family. At least one sample follows.
+  mutating func begin(_ family: FamilyDescriptor)
   /// A sample of a counter, a gauge or an info.
   mutating func number(_ value: Double, labels: RenderedLabels)
   mutating func histogram(_ values: ValueHistogram, labels: RenderedLabels)

@@ -9,16 +9,10 @@ struct TextWriter: ExpositionWriter {
   private var name: [UInt8] = []
   /// The lines of the current histogram, in memory that all histograms use in turn.
   private var lines: [UInt8] = []
-  /// Whether the exposition is one piece, and how many series of the family have no reserved memory yet.
-  private let isWhole: Bool
-  private var newSeriesCount = 0
 
-  init(_ format: ExpositionFormat, isWhole: Bool) {
-    (isOpenMetrics, self.isWhole) = (format == .openMetrics, isWhole)
-  }
+  init(_ format: ExpositionFormat) { isOpenMetrics = format == .openMetrics }
 
-  mutating func begin(_ family: FamilyDescriptor, seriesCount: Int) {
-    if isWhole { newSeriesCount = seriesCount }
+  mutating func begin(_ family: FamilyDescriptor) {
     name = Array(family.name.utf8)
     if isOpenMetrics {
       bytes += "# TYPE \(family.baseName) \(family.type.rawValue)\n".utf8
@@ -78,21 +72,11 @@ struct TextWriter: ExpositionWriter {
       }
       return lines.count
     }
-    let start = bytes.count
     bytes += lines[..<length]
     if hasSum {
       append("_sum", labels, FloatText.value(values.sum))
       append("_count", labels, String(total))
     }
-    reserve(bytes.count - start)
-  }
-
-  /// Reserves memory for a whole family when its first series is written: growing by doubling copies an
-  /// exposition twice.
-  private mutating func reserve(_ seriesLength: Int) {
-    let length = bytes.count + seriesLength * newSeriesCount * 5 / 4
-    if length > bytes.capacity { bytes.reserveCapacity(max(length, 2 * bytes.capacity)) }
-    newSeriesCount = 0
   }
 
   /// The end of a bucket's line: ` # {trace_id="…",span_id="…"} value time`. Both are hexadecimal digits,
