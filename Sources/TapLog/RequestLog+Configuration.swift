@@ -117,12 +117,6 @@ extension RequestLog {
     /// Standard error. If it is closed, the log does not start.
     public static var standardError: Destination { .descriptor(2) }
 
-    /// The same as ``standardOutput``, as `SESSION_TAP_LOG` names it.
-    public static var stdout: Destination { .standardOutput }
-
-    /// The same as ``standardError``, as `SESSION_TAP_LOG` names it.
-    public static var stderr: Destination { .standardError }
-
     /// A descriptor of a file, a pipe or a connected socket, which the app has opened for writing and keeps
     /// open. The log does not close it.
     public static func descriptor(_ descriptor: Int32) -> Destination {

@@ -63,9 +63,6 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   /// Whether one of its places is standard output or standard error.
   public let usesStandardStreams: Bool
 
-  /// Does nothing: a line describes an ended request.
-  public func requestStarted(_ request: RequestDescription) {}
-
   /// Puts the request's line into the buffer, unless sampling omits it. Never waits.
   public func requestEnded(_ observation: RequestObservation) {
     let severity = observation.severity

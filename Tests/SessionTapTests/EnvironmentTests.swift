@@ -319,7 +319,7 @@ import TestSupport
     }
     expectEqual(names, ["shop", nil, nil, "till"])
     #expect(configuration.target["service_version"] == "2")
-    let places: [RequestLog.Destination] = [.stdout, .stderr]
+    let places: [RequestLog.Destination] = [.standardOutput, .standardError]
     expectEqual(places.flatMap(\.places), [.descriptor(1), .descriptor(2)])
   }
 

@@ -70,7 +70,7 @@ public enum ExpositionFormat: String, Sendable, Hashable, CaseIterable {
   case protobuf
 
   /// The media type of a response in this format. Prometheus 3 fails a scrape with an unknown media type.
-  public var contentType: String {
+  package var contentType: String {
     switch self {
     case .text: "text/plain; version=0.0.4; charset=utf-8"
     case .openMetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8"

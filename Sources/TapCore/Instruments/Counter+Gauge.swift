@@ -21,7 +21,7 @@ extension Registry {
     }
 
     /// The sum of all amounts, at most the greatest finite number. Whole amounts are exact up to 2^53.
-    public var value: Double { sum.withLock { $0 } }
+    package var value: Double { sum.withLock { $0 } }
 
     var activity: UInt64 { value.bitPattern }
 
@@ -47,7 +47,7 @@ extension Registry {
     public func decrement(by amount: Double = 1) { increment(by: -amount) }
 
     /// The current value, initially 0.
-    public var value: Double { state.withLock { $0.value } }
+    package var value: Double { state.withLock { $0.value } }
 
     /// Changes with every write, even of the same value.
     var activity: UInt64 { state.withLock { $0.writes } }

@@ -3,7 +3,7 @@
 ///     let durations = try registry.histogram("job_duration_seconds", help: "…", buckets: [0.1, 1, 10])
 ///
 /// ``Registry`` checks them: at least one, at most 256, finite and ascending.
-public struct HistogramBuckets: Sendable, Equatable, ExpressibleByArrayLiteral {
+public struct HistogramBuckets: Sendable, ExpressibleByArrayLiteral {
   /// Inclusive.
   package let upperBounds: [Double]
 

@@ -3,14 +3,13 @@
 /// Omits what cannot be read; without `/proc` that is everything. `process_heap_bytes` is not among them:
 /// glibc tells the size of its heap by a walk over all free blocks under the locks of `malloc` (`mallinfo2`,
 /// 0.27 s for a million), musl does not, and `VmData`, which other libraries take for it, has stacks as well.
-public struct ProcessMetrics: Collector {
+package struct ProcessMetrics: Collector {
   private let ticksPerSecond: Double
   private let pageSize: Double
   /// When the system booted, in seconds since 1970.
   private let bootTime: Double?
 
-  /// Makes the collector.
-  public init() {
+  package init() {
     ticksPerSecond = Double(System.ticksPerSecond)
     pageSize = Double(System.pageSize)
     bootTime = ProcFile.read("/proc/stat")?.split(separator: "\n").first { $0.hasPrefix("btime ") }
@@ -18,7 +17,7 @@ public struct ProcessMetrics: Collector {
   }
 
   /// The families that can be read.
-  public func collect() -> [MetricFamily] {
+  package func collect() -> [MetricFamily] {
     let status = ProcFile.read("/proc/self/stat").flatMap(ProcessStatus.init)
     let limits = ProcFile.read("/proc/self/limits") ?? ""
     let network = ProcFile.read("/proc/self/net/netstat") ?? ""

@@ -48,18 +48,18 @@ struct CollectorSource: MetricSource {
 
 /// A family whose samples are plain values.
 public struct MetricFamily: Sendable {
-  /// The name, with `_total` for a counter and `_info` for an info.
-  public var name: String
-  /// One line that says what the metric is.
-  public var help: String
-  /// A counter, a gauge or an info.
-  public var kind: Kind
-  /// The unit at the end of the name, if any. An info has none.
-  public var unit: String?
-  /// The samples.
-  public var samples: [Sample]
+  package var name: String
+  package var help: String
+  package var kind: Kind
+  package var unit: String?
+  package var samples: [Sample]
 
   /// Makes a family. The registry checks its names when its ``Collector`` is registered.
+  ///
+  /// - Parameters:
+  ///   - name: The name, with `_total` for a counter and `_info` for an info.
+  ///   - help: One line that says what the metric is.
+  ///   - unit: The unit at the end of the name, if any. An info has none.
   public init(name: String, help: String, kind: Kind, unit: String? = nil, samples: [Sample]) {
     (self.name, self.help, self.kind, self.unit, self.samples) = (name, help, kind, unit, samples)
   }
@@ -76,12 +76,10 @@ public struct MetricFamily: Sendable {
 
   /// One value.
   public struct Sample: Sendable {
-    /// The labels that distinguish the samples of a family.
-    public var labels: Labels
-    /// The value.
-    public var value: Double
+    package var labels: Labels
+    package var value: Double
 
-    /// Makes a sample.
+    /// Makes a sample, which its labels distinguish from the others of its family.
     public init(labels: Labels = .none, value: Double) { (self.labels, self.value) = (labels, value) }
   }
 }

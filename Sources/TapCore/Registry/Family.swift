@@ -51,7 +51,7 @@ extension Family: MetricSource where Element: SeriesRow {
 }
 
 /// The limit and the expiry of a family's series.
-public struct SeriesConfiguration: Sendable, Equatable {
+public struct SeriesConfiguration: Sendable {
   /// The maximum number of series. Further label sets share one series, whose only label is
   /// `otel_metric_overflow="true"`; each look-up of such a set counts in `session_tap_series_overflow_total`.
   /// With 0 or less, all do.

@@ -17,14 +17,13 @@ public protocol LabelSet: Hashable, Sendable {
 
 /// One label of a ``LabelSet``: its name, and how to read its value from a key.
 public struct Label<Key>: Sendable {
-  /// The name: `[a-zA-Z_][a-zA-Z0-9_]*`, without two underscores at the beginning, and none of `le`,
-  /// `quantile` and `otel_metric_overflow`.
-  public let name: String
+  let name: String
   /// The value as text, or `nil` where the label does not apply.
   let value: @Sendable (Key) -> String?
 
   /// Makes a label, whose value a closure such as `\.queue` reads from a key, once for each new series.
-  /// Values are cut at 256 bytes.
+  /// Values are cut at 256 bytes. The name is `[a-zA-Z_][a-zA-Z0-9_]*`, without two underscores at the
+  /// beginning, and none of `le`, `quantile` and `otel_metric_overflow`.
   public init<Value: CustomStringConvertible & Sendable>(
     _ name: String, _ value: @escaping @Sendable (Key) -> Value?
   ) {
@@ -43,12 +42,11 @@ public struct Labels: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   /// No labels.
   public static let none = Labels([])
 
-  /// Makes a label set. ``Registry`` checks the names when the set is used.
-  public init(_ pairs: some Sequence<(String, String)>) {
+  package init(_ pairs: some Sequence<(String, String)>) {
     self.pairs = pairs.map { Pair(name: $0.0, value: $0.1) }.sorted { $0.name < $1.name }
   }
 
-  /// Makes a label set from a dictionary.
+  /// Makes a label set from a dictionary. ``Registry`` checks the names when the set is used.
   public init(_ dictionary: [String: String]) { self.init(dictionary.map { ($0.key, $0.value) }) }
 
   /// Makes a label set from a literal such as `["kind": "email"]`. The registry refuses a name that occurs

@@ -87,7 +87,7 @@ extension Registry {
         Histogram(layout: layout, dropped: $0)
       }
     }
-    guard histograms.buckets == buckets else {
+    guard histograms.buckets?.upperBounds == buckets.upperBounds else {
       throw RegistryError(.conflictingBuckets, metric: descriptor.name)
     }
     return histograms

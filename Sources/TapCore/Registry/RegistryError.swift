@@ -1,9 +1,8 @@
 /// Why a metric cannot be registered. Such an error is a mistake in the program. It occurs when the metric is
 /// first made, so make metrics at the start.
-public struct RegistryError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct RegistryError: Error, Sendable, CustomStringConvertible {
   package let code: Code
-  /// The name of the metric.
-  public let metric: String
+  package let metric: String
   /// The offending part, such as a label's name, if there is one.
   let detail: String?
 
@@ -11,7 +10,7 @@ public struct RegistryError: Error, Sendable, Equatable, CustomStringConvertible
     (self.code, self.metric, self.detail) = (code, metric, detail)
   }
 
-  /// The cause and the remedy in one line.
+  /// The metric, the cause and the remedy in one line.
   public var description: String {
     "metric '\(metric)'\(detail.map { " ('\($0)')" } ?? ""): \(code.rawValue)"
   }

@@ -4,13 +4,15 @@ import TapCore
 /// becomes `requests.jsonl.20261121T093000.123456Z`. Leave it to `logrotate` where another process writes to
 /// the same file: the log rotates only a file of its own.
 public struct LogRotation: Sendable {
-  /// The maximum size of a file in bytes; only a single line may be longer. With 1 or less, each line has its
-  /// own file.
-  public var maximumSize: Int
-  /// The number of old files to keep, the newest ones: 5 by default. With 0 or less, none.
-  public var keep: Int
+  package var maximumSize: Int
+  package var keep: Int
 
   /// Rotates by size.
+  ///
+  /// - Parameters:
+  ///   - maximumSize: The maximum size of a file in bytes; only a single line may be longer. With 1 or less,
+  ///     each line has its own file.
+  ///   - keep: The number of old files to keep, the newest ones. With 0 or less, none.
   public init(maximumSize: Int, keep: Int = 5) { (self.maximumSize, self.keep) = (maximumSize, keep) }
 
   /// The number of bytes that a file of that size can still take, or `nil` if it is time for a new one.

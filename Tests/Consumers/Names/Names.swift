@@ -26,7 +26,7 @@ let names: [Any.Type] = [
   FieldValue.self, HistogramBuckets.self, InboundRequests.self, Label<Int>.self, (any LabelSet).self,
   Labels.self, LogRedaction.self, LogRotation.self, LogSampling.self, LogSeverity.self,
   (any LogSink).self, MetricFamily.self, NetworkProtocolVersion.self,
-  OutboundRequests.self, PathTemplateError.self, PathTemplates.self, ProcessMetrics.self, PushGateway.self,
+  OutboundRequests.self, PathTemplateError.self, PathTemplates.self, PushGateway.self,
   Registry.self, RegistryError.self, RequestDescription.self, RequestDirection.self,
   RequestEnd.self, RequestErrorType.self, RequestLog.self, RequestLogError.self,
   RequestObservation.self, (any RequestObserver).self, RequestConfiguration.self, RequestRecorder.self,

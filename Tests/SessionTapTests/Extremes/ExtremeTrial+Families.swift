@@ -124,12 +124,12 @@ extension ExtremeTrial {
       ("no element", []), ("many", (0..<2_000).map { .init(labels: ["job": "\($0)"], value: 1) }),
       ("many equal", Array(repeating: .init(value: 1), count: 2_000)),
     ]
-    collect("name", at: String.extremes) { $0.name = $1 }
-    collect("help", at: String.extremes) { $0.help = $1 }
-    collect("unit", at: String?.extremes) { $0.unit = $1 }
-    collect("Sample.value", at: Double.extremes) { $0.samples[0].value = $1 }
-    collect("samples", at: [String: String].extremes) { $0.samples[0].labels = Labels($1) }
-    collect("samples", at: samples) { $0.samples = $1 }
+    collect(at: String.extremes) { $0.name = $1 }
+    collect(at: String.extremes) { $0.help = $1 }
+    collect(at: String?.extremes) { $0.unit = $1 }
+    collect("MetricFamily.Sample.init", at: Double.extremes) { $0.samples[0].value = $1 }
+    collect(at: [String: String].extremes) { $0.samples[0].labels = Labels($1) }
+    collect(at: samples) { $0.samples = $1 }
     use("Registry.gauge(_:help:unit:labels:value:)", at: Double.extremes) { run, value in
       try run.registry.counter("jobs_total", help: "") { value }
       try run.registry.gauge("jobs", help: "") { value }
@@ -137,10 +137,10 @@ extension ExtremeTrial {
   }
 
   private static func collect<Value: Sendable>(
-    _ property: String, at values: NamedValues<Value>,
+    _ setting: String = "MetricFamily.init", at values: NamedValues<Value>,
     _ change: @escaping @Sendable (inout MetricFamily, Value) -> Void
   ) -> [Self] {
-    use("MetricFamily.\(property)", at: values) { run, value in
+    use(setting, at: values) { run, value in
       for kind in [MetricFamily.Kind.counter, .gauge, .info] {
         let suffix = [.counter: "_total", .info: "_info"][kind] ?? ""
         var family = MetricFamily(

@@ -21,10 +21,10 @@ extension ExtremeTrial {
     start("RequestLog.Configuration.fields", at: [String: FieldValue].extremes) {
       $0.configuration.logging.fields = $1
     }
-    start("LogRotation.maximumSize", at: Int.extremes) {
+    start("LogRotation.init", at: Int.extremes) {
       ($0.mayRefuse, $0.configuration.logging.rotation) = (false, LogRotation(maximumSize: $1))
     }
-    start("LogRotation.keep", at: Int.extremes) {
+    start("LogRotation.init", at: Int.extremes) {
       ($0.mayRefuse, $0.configuration.logging.rotation) = (false, LogRotation(maximumSize: 1, keep: $1))
     }
     // The text of a rule may be anything, too.

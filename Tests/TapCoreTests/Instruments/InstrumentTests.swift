@@ -99,8 +99,8 @@ struct InstrumentTests {
     let requests = RequestConfiguration()
     let powers: [Double] = (3...14).map { (power: Int) in Double(1 << (2 * power)) }
     let rows: [(HistogramBuckets, [Double])] = [
-      (.seconds, [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]),
-      (.bytes, powers), (.exponential(from: 1, factor: 10, count: -1), []),
+      (requests.durationBuckets, [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]),
+      (requests.bodySizeBuckets, powers), (.exponential(from: 1, factor: 10, count: -1), []),
       (requests.phaseBuckets, [0.0005, 0.0025, 0.01, 0.05, 0.1, 0.25, 1, 2.5, 10]),
       (
         requests.roundTripBuckets,
@@ -109,7 +109,6 @@ struct InstrumentTests {
     ]
     #expect(rows.map(\.0.upperBounds) == rows.map(\.1))
     #expect(HistogramBuckets.exponential(from: 1, factor: 2, count: .max).upperBounds.count == 257)
-    #expect(requests.durationBuckets == .seconds && requests.bodySizeBuckets == .bytes)
   }
 
   @Test func `nothing is lost when threads meet, and counts add up at any moment`() throws {
