@@ -18,18 +18,21 @@ package final class RecentLines: Sendable {
     var isClosed = false
   }
 
-  private let lineLimit: Int
-  private let byteLimit: Int
+  /// The most bytes of the lines. Their memory is up to four times as large.
+  private static let byteLimit = 1 << 20
+
+  private let limit: Int
   private let state = Mutex(State())
 
-  init(lines: Int, bytes: Int) { (lineLimit, byteLimit) = (lines, bytes) }
+  /// - Parameter limit: The most lines.
+  init(limit: Int) { self.limit = limit }
 
   func add(_ line: UnsafeRawBufferPointer, severity: LogSeverity) {
     state.withLock { state in
       if state.isClosed { return }
       state.lines.append(line, severity: severity)
       state.last &+= 1
-      while state.lines.count > lineLimit || state.lines.byteCount > byteLimit { state.lines.removeFirst() }
+      while state.lines.count > limit || state.lines.byteCount > Self.byteLimit { state.lines.removeFirst() }
     }
   }
 

@@ -9,9 +9,6 @@ extension RequestLog {
     public var sampling = LogSampling()
     /// Replaces ``sampling`` for the requests of some clients, by name.
     public var clientSampling: [String: LogSampling] = [:]
-    /// The maximum bytes of `url.full` and `url.path`, after redaction. A longer one ends in `…`. At most
-    /// 8,192.
-    package var urlLengthLimit = 2_048
     /// Fields that every line has, such as `service.name`: at most 64, with keys of at most 256 bytes that
     /// the log does not use itself. Text is cut at 1,024 bytes. A request's own field with the same key takes
     /// precedence.
@@ -27,11 +24,9 @@ extension RequestLog {
     /// How long a line may stay in the system's memory before `fsync`: a loss of power takes no older lines.
     /// `nil` by default: the system decides, usually within half a minute. With 0 or less, after each batch.
     public var synchronizationInterval: Duration?
-    /// How many of the last lines stay in memory for ``RequestLog/recent()``: none by default.
+    /// How many of the last lines stay in memory for ``RequestLog/recent()``, of at most 1 MiB: none by
+    /// default.
     public var recentLineLimit = 0
-    /// The maximum bytes of these lines: 1 MiB by default, at least 32 KiB. Takes up to four times as much
-    /// memory.
-    package var recentByteLimit = 1 << 20
     /// Says nothing on standard error.
     package var isQuiet = false
 

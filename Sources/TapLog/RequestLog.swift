@@ -32,10 +32,8 @@ public final class RequestLog: RequestObserver, RequestConsumer {
     encoder = RequestLineEncoder(configuration)
     appFields = LineFields(shared: configuration.fields, reserved: .app)
     filter = LogFilter(sampling: configuration.sampling, clients: configuration.clientSampling)
-    latest =
-      configuration.recentLineLimit > 0
-      ? RecentLines(
-        lines: configuration.recentLineLimit, bytes: max(32_768, configuration.recentByteLimit)) : nil
+    let recentLimit = configuration.recentLineLimit
+    latest = recentLimit > 0 ? RecentLines(limit: recentLimit) : nil
     places = try Self.open(destination, configuration)
     usesStandardStreams = destination.usesStandardStreams
   }

@@ -138,13 +138,13 @@ import TestSupport
   @Test func `of very many requests the oldest thousand are listed, and long URLs make no long answer`()
     async throws
   {
-    let tap = try Self.tap { $0.logging.urlLengthLimit = .max }
+    let tap = try Self.tap()
     let many = (0..<1_002).map { tap.outbound.begin(client: "c", method: "GET", url: "http://h/\($0)") }
     let few = try await Self.requests(tap)
     #expect(few.lines.count == 1_000 && few.all == 1_002)
     for request in many { request.cancel() }
     let path = String(repeating: "ü", count: 10_000)
-    let requests = (0..<100).map {
+    let requests = (0..<400).map {
       tap.outbound.begin(
         client: "c", method: "GET", url: "http://host/\($0)/\(path)", fields: ["path": .string(path)])
     }

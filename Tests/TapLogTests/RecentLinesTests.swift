@@ -2,8 +2,8 @@ import TapLog
 import TestSupport
 
 @Suite(.needs(.thread)) struct RecentLinesTests {
-  private func log(lines: Int = 5, bytes: Int = 1 << 20) throws -> RequestLog {
-    try RequestLog.collecting { ($0.recentLineLimit, $0.recentByteLimit) = (lines, bytes) }.1
+  private func log(lines: Int = 5) throws -> RequestLog {
+    try RequestLog.collecting { $0.recentLineLimit = lines }.1
   }
 
   private func messages(_ bytes: [UInt8]) -> [String] {
@@ -74,15 +74,13 @@ import TestSupport
     #expect(try self.log().recentLines(LogQuery()).last > start)
   }
 
-  @Test(arguments: [(0, 32_768), (50_000, 50_000)])
-  func `are within the limit of bytes`(bytes: Int, limit: Int) throws {
-    let log = try log(lines: .max, bytes: bytes)
-    for index in 0..<2_000 { log.log(.info, "\(index)") }
-    #expect(log.flush())
-    let lines = log.recentLines(LogQuery(limit: .max)).bytes
-    #expect((limit - 200...limit).contains(lines.count))
-    #expect(messages(lines).last == "1999")
+  @Test func `have a mebibyte`() throws {
+    let log = try log(lines: .max)
+    let text = String(repeating: "x", count: 8_000)
+    for index in 100..<300 { log.log(.info, "\(index)\(text)") }
+    let lines = log.recent()
+    #expect(((1 << 20) - 8_200...1 << 20).contains(lines.count))
     let length = lines.count { $0 == UInt8(ascii: "\n") }
-    #expect(messages(lines) == (2_000 - length..<2_000).map { "\($0)" })
+    #expect(messages(lines).map { String($0.prefix(3)) } == (300 - length..<300).map { "\($0)" })
   }
 }

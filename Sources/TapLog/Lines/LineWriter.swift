@@ -129,6 +129,8 @@ struct LineWriter {
 enum LineLimits {
   /// Names: of a client, of a host (RFC 1035: 253), a path template, the key of a field.
   static let name = 256
+  /// A URL or a path, after redaction.
+  static let url = 2_048
   /// A method that is not a known one.
   static let method = 64
   /// The text of a field that the app adds.

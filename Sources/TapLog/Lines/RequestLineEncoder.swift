@@ -10,7 +10,6 @@ struct RequestLineEncoder: Sendable {
   /// Those of a line with a message.
   private let ownFields: LineFields
   private let redactor: RequestRedactor
-  private let urlLimit: Int
   private let requestHeaders: Headers
   private let responseHeaders: Headers
 
@@ -19,7 +18,6 @@ struct RequestLineEncoder: Sendable {
     ownFields = LineFields(shared: configuration.fields, reserved: .app)
     let redaction = configuration.redaction
     redactor = RequestRedactor(redaction)
-    urlLimit = min(max(0, configuration.urlLengthLimit), 8_192)
     requestHeaders = redaction.headers.request.map { ($0, "http.request.header.\($0)") }
     responseHeaders = redaction.headers.response.map { ($0, "http.response.header.\($0)") }
   }
@@ -154,10 +152,10 @@ struct RequestLineEncoder: Sendable {
     if request.url.isEmpty { return }
     let (key, form) = RequestRedactor.url(of: request.direction)
     line.part { line in
-      if redactor.custom != nil { return line.member(key, redactor.url(of: request), limit: urlLimit) }
+      if redactor.custom != nil { return line.member(key, redactor.url(of: request), limit: LineLimits.url) }
       line.key(key)
       line.append("\"")
-      redactor.urls.redact(request.url, as: form, limit: urlLimit, to: &line)
+      redactor.urls.redact(request.url, as: form, limit: LineLimits.url, to: &line)
       line.append("\"")
     }
   }

@@ -12,7 +12,6 @@ extension ExtremeTrial {
       (setup.configuration.logging.queueLineLimit, setup.configuration.logging.queueByteLimit) = (
         limit, limit
       )
-      setup.configuration.logging.recentByteLimit = limit
     }
     start("RequestLog.Configuration.clientSampling", at: [String].extremes) { setup, clients in
       setup.mayRefuse = false

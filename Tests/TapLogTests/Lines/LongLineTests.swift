@@ -7,7 +7,6 @@ import TestSupport
   func `the app's rule is asked once for each text of a line, however long it is`(length: Int) throws {
     let asked = Mutex<[String]>([])
     let (sink, log) = try RequestLog.collecting {
-      $0.urlLengthLimit = 8_192
       $0.redaction.custom = { key, value in
         asked.withLock { $0.append(key) }
         return value
@@ -26,7 +25,7 @@ import TestSupport
   @Test(arguments: ["\"", "\u{1}", "\u{85}", "\u{2028}", "a\"ü"])
   func `a text of which escaping makes too much is cut, and what follows it is there`(unit: String) throws {
     let text = String(repeating: unit, count: 8_190 / unit.utf8.count)
-    let (sink, log) = try RequestLog.collecting { $0.urlLengthLimit = 8_192 }
+    let (sink, log) = try RequestLog.collecting()
     TraceContext.$current.withValue(.random()) { log.log(.info, text, ["n": 1]) }
     var request = RequestObservation.bare()
     request.request.url = "http://host/" + text

@@ -223,24 +223,14 @@ import TestSupport
       "zone": 1_024,
     ]
     #expect(lengths == expected)
-    let (sink, log) = try RequestLog.collecting()
+    // Also of what the app's own rule makes of a URL.
+    let (sink, log) = try RequestLog.collecting { $0.redaction.custom = { $1 } }
+    log.requestEnded(one)
     log.log(.info, long)
     #expect(log.shutdown())
-    #expect(sink.lines.first?.hasSuffix("\"message\":\"\(long.prefix(8_192))…\"}") == true)
-  }
-
-  @Test func `has as many bytes of a URL as are set, 8,192 at most`() throws {
-    let url = "https://host/" + String(repeating: "x", count: 10_000)
-    for (limit, expected) in [(100, 100), (0, 0), (-1, 0), (100_000, 8_192)] {
-      // Also of what the app's own rule makes of it.
-      for custom in [nil, { $1 }] as [(@Sendable (String, String) -> String?)?] {
-        let line = try line(of: .bare().with(url: url)) {
-          ($0.urlLengthLimit, $0.redaction.custom) = (limit, custom)
-        }
-        let isCut = line.contains("\"url.full\":\"\(url.prefix(expected))…\"")
-        #expect(isCut, "\(limit)")
-      }
-    }
+    try #require(sink.lines.count == 2)
+    #expect(sink.lines[0].contains("\"url.full\":\"https://a/\(long.prefix(2_038))…\""))
+    #expect(sink.lines[1].hasSuffix("\"message\":\"\(long.prefix(8_192))…\"}"))
   }
 
   @Test(arguments: RequestDirection.allCases)
