@@ -52,7 +52,7 @@ public struct EndpointError: Error, Sendable, CustomStringConvertible {
       case EADDRNOTAVAIL: (.addressNotAvailable, "address not available", "use an address of this machine")
       case EACCES, EPERM: (.permissionDenied, "permission denied", "choose a port above 1023")
       case EMFILE, ENFILE: (.tooManyOpenFiles, "too many open files", "raise the limit, see ulimit -n")
-      default: (.system, "cannot listen", System.Failure(code: number).text)
+      default: (.system, "cannot listen", System.Failure(code: number).description)
       }
     self.init(code, "\(reason): \(address) (\(remedy))")
   }

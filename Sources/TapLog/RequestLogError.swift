@@ -39,7 +39,7 @@ public struct RequestLogError: Error, Sendable, CustomStringConvertible {
       case .missing: "make its directory if that is missing, or choose another path"
       default: "choose a path where this process can append to a file"
       }
-    return "\(failure.text); \(remedy)"
+    return "\(failure); \(remedy)"
   }
 
   /// A text for a message: its beginning, on one line.

@@ -123,7 +123,7 @@ package enum BlackBoxError: Error, Equatable, CustomStringConvertible {
     case .isFull: "the file system has no room for its \(BlackBoxHeader.fileSize) bytes"
     case .tooMany: "the process has \(SharedMapping.limit) black boxes"
     case .isUnstable: "another process replaces it"
-    case .cannotOpen(let failure): "it cannot be opened: \(failure.text)"
+    case .cannotOpen(let failure): "it cannot be opened: \(failure)"
     }
   }
 }

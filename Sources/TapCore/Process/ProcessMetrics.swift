@@ -12,15 +12,15 @@ package struct ProcessMetrics: Collector {
   package init() {
     ticksPerSecond = Double(System.ticksPerSecond)
     pageSize = Double(System.pageSize)
-    bootTime = ProcFile.read("/proc/stat")?.split(separator: "\n").first { $0.hasPrefix("btime ") }
+    bootTime = Self.read("/proc/stat")?.split(separator: "\n").first { $0.hasPrefix("btime ") }
       .flatMap { Double($0.dropFirst("btime ".count)) }
   }
 
   /// The families that can be read.
   package func collect() -> [MetricFamily] {
-    let status = ProcFile.read("/proc/self/stat").flatMap(ProcessStatus.init)
-    let limits = ProcFile.read("/proc/self/limits") ?? ""
-    let network = ProcFile.read("/proc/self/net/netstat") ?? ""
+    let status = Self.read("/proc/self/stat").flatMap(ProcessStatus.init)
+    let limits = Self.read("/proc/self/limits") ?? ""
+    let network = Self.read("/proc/self/net/netstat") ?? ""
     // One of the descriptors is that of the directory being read.
     let openFiles = (try? System.names(inFolder: "/proc/self/fd")).map { Double($0.count - 1) }
     let cpu = status.map { ($0.userTicks + $0.systemTicks) / ticksPerSecond }
@@ -43,6 +43,11 @@ package struct ProcessMetrics: Collector {
       ),
       ("network_transmit_bytes_total", "Number of bytes sent by the process over the network.", sent),
     ].compactMap(Self.family)
+  }
+
+  /// The text of a file, or `nil` if it cannot be read or is longer than a mebibyte.
+  static func read(_ path: String) -> String? {
+    (try? System.contents(ofPath: path, limit: 1 << 20)).map { String(decoding: $0, as: UTF8.self) }
   }
 
   /// A soft limit of `/proc/self/limits`.
@@ -68,14 +73,6 @@ package struct ProcessMetrics: Collector {
     return MetricFamily(
       name: "process_" + name, help: help, kind: name.hasSuffix("_total") ? .counter : .gauge,
       unit: ["seconds", "bytes"].first { name.contains("_" + $0) }, samples: [.init(value: value)])
-  }
-}
-
-/// The files of the Linux kernel under `/proc`. On other systems there are none.
-enum ProcFile {
-  /// The file's text, or `nil` if it cannot be read or is longer than a mebibyte.
-  static func read(_ path: String) -> String? {
-    (try? System.contents(ofPath: path, limit: 1 << 20)).map { String(decoding: $0, as: UTF8.self) }
   }
 }
 

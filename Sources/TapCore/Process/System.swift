@@ -43,9 +43,7 @@ package enum System {
     package static let brokenPipe = Failure(code: EPIPE)
     package static let invalid = Failure(code: EINVAL)
 
-    package var description: String { text }
-
-    package var text: String {
+    package var description: String {
       var buffer = [CChar](repeating: 0, count: 256)
       // Not `strerror`, which is not safe in threads.
       guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }

@@ -55,7 +55,7 @@ package enum BackgroundThread {
   private static func report(_ failure: System.Failure) {
     if state.withLock({ $0.reports.admit(at: .now) }) == nil { return }
     StandardError.write(
-      line: "session-tap: cannot start a thread: \(failure.text); it is tried again when one is needed "
+      line: "session-tap: cannot start a thread: \(failure); it is tried again when one is needed "
         + "(raise the limit of tasks: ulimit -u, pids.max of the cgroup)")
   }
 

@@ -12,7 +12,7 @@ struct DescriptorOutput: LogOutput {
       throw RequestLogError(
         code: .cannotOpen,
         description:
-          "cannot write the log to descriptor \(descriptor): \(error.text); open it for writing, and keep it open"
+          "cannot write the log to descriptor \(descriptor): \(error); open it for writing, and keep it open"
       )
     }
     self.descriptor = descriptor
@@ -20,7 +20,7 @@ struct DescriptorOutput: LogOutput {
 
   func write(_ batch: inout LineBuffer) -> LogOutputResult {
     let status: System.FileStatus
-    do { status = try System.status(ofDescriptor: descriptor) } catch { return .failed(error.text) }
+    do { status = try System.status(ofDescriptor: descriptor) } catch { return .failed("\(error)") }
     return batch.write(to: descriptor, isStream: status.kind != .regular)
   }
 }
@@ -50,7 +50,7 @@ extension LineBuffer {
       if count > 0 { return LogOutputResult(written: take(count), bytes: count) }
     } catch {
       guard error == .again else {
-        let reason = isFile ? RequestLogError.advice(on: error) : error.text
+        let reason = isFile ? RequestLogError.advice(on: error) : error.description
         guard isStream, isFirstTorn else { return .failed(reason) }
         removeFirst()
         return LogOutputResult(dropped: 1, state: .failed(reason))

@@ -21,7 +21,7 @@ final class LogPlace: Sendable {
       throw RequestLogError(
         code: .cannotStartWriter,
         description:
-          "cannot start the log's writer thread: \(error.text); raise the limit of threads (ulimit -u)")
+          "cannot start the log's writer thread: \(error); raise the limit of threads (ulimit -u)")
     }
     ExitFlush.add(lines)
   }

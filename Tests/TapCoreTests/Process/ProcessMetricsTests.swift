@@ -65,7 +65,7 @@ struct ProcessMetricsTests {
     @Test(arguments: [("receive", "InOctets"), ("transmit", "OutOctets")])
     func `gives what the network counts, in each direction`(direction: String, field: String) throws {
       func octets() throws -> Double {
-        try #require(ProcessMetrics.octets(field, in: ProcFile.read("/proc/self/net/netstat") ?? ""))
+        try #require(ProcessMetrics.octets(field, in: ProcessMetrics.read("/proc/self/net/netstat") ?? ""))
       }
       let (before, value, after) = (
         try octets(), try #require(values["process_network_\(direction)_bytes_total"]), try octets()
@@ -75,7 +75,7 @@ struct ProcessMetricsTests {
 
     @Test func `counts the time in the kernel too`() throws {
       func ticks() throws -> (system: Double, all: Double) {
-        let status = try #require(ProcessStatus(ProcFile.read("/proc/self/stat") ?? ""))
+        let status = try #require(ProcessStatus(ProcessMetrics.read("/proc/self/stat") ?? ""))
         return (status.systemTicks, status.userTicks + status.systemTicks)
       }
       let deadline = Deadline()

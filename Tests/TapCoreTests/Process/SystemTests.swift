@@ -50,7 +50,7 @@ struct SystemTests {
   }
 
   @Test func `a failure says what the system says of it`() {
-    let texts = [System.Failure.again, System.Failure(code: 99_999)].map(\.text)
+    let texts = [System.Failure.again, System.Failure(code: 99_999)].map(\.description)
     #expect(texts == ["Resource temporarily unavailable", "error 99999"])
   }
 
@@ -65,7 +65,7 @@ struct SystemTests {
     let most = String(repeating: "x", count: 1 << 20)
     try folder.write(most, to: "most")
     try folder.write(most + "x", to: "more")
-    let lengths = ["most", "more", "none"].map { ProcFile.read(folder($0))?.utf8.count }
+    let lengths = ["most", "more", "none"].map { ProcessMetrics.read(folder($0))?.utf8.count }
     #expect(lengths == [1 << 20, nil, nil])
   }
 
