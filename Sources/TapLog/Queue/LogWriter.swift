@@ -38,10 +38,13 @@ final class LogWriter: Sendable {
     var unreported: Tally<LogDropReason> = [:]
     /// What the report says that is the last line of the batch.
     var report: Tally<LogDropReason>?
-    var attempts = LogAttempts()
+    /// The last attempt failed: a queue that is full now is full because of that.
+    var isFailing = false
+    /// When to make the next one at the earliest.
+    var nextAttempt = Instant(nanoseconds: 0)
 
     /// A line has to say how many are missing, as soon as lines can be written.
-    var mustReport: Bool { unreported.total > 0 && phase.isWriting && !attempts.isFailing }
+    var mustReport: Bool { unreported.total > 0 && phase.isWriting && !isFailing }
 
     mutating func drop(_ reason: LogDropReason, count: UInt64 = 1) {
       statistics.dropped[reason, default: 0] &+= count
@@ -52,7 +55,7 @@ final class LogWriter: Sendable {
     /// Drops lines of the queue for good.
     mutating func giveUp(_ count: UInt64) {
       report = nil
-      drop(attempts.isFailing ? .writeError : .shutdown, count: count)
+      drop(isFailing ? .writeError : .shutdown, count: count)
       ended &+= count
     }
 
@@ -60,7 +63,7 @@ final class LogWriter: Sendable {
     mutating func step(lines: Int, at now: Instant) -> Step {
       switch phase {
       case .writing(let deadline) where now < deadline:
-        return attempts.next <= now ? .write(until: deadline) : .wait(until: min(attempts.next, deadline))
+        return nextAttempt <= now ? .write(until: deadline) : .wait(until: min(nextAttempt, deadline))
       case .writing, .dropping:
         phase = .dropping
         giveUp(UInt64(lines) &- (report == nil ? 0 : 1))
@@ -71,7 +74,8 @@ final class LogWriter: Sendable {
 
     /// - Parameter isEmpty: Whether the last line of the batch was written or dropped.
     mutating func account(_ result: LogOutputResult, isEmpty: Bool) {
-      attempts.record(isFailed: result.isFailed, at: .now)
+      isFailing = result.isFailed
+      if isFailing { nextAttempt = .now.advanced(by: LogWriter.pause) }
       if case .abandoned = phase { return }
       statistics.written.merge(result.written, uniquingKeysWith: &+)
       statistics.bytes &+= UInt64(max(0, result.bytes))
@@ -88,6 +92,9 @@ final class LogWriter: Sendable {
       if dropped > 0 { drop(.writeError, count: dropped) }
     }
   }
+
+  /// How long an output that fails is left alone.
+  private static let pause = Duration.milliseconds(100)
 
   /// Locked by the one thread that writes, while it does.
   private let output: Mutex<any LogOutput>
@@ -118,7 +125,7 @@ final class LogWriter: Sendable {
 
   /// Counts a line that the queue did not take.
   func drop(isClosed: Bool) {
-    state.withLock { $0.drop(isClosed ? .shutdown : $0.attempts.isFailing ? .writeError : .queueFull) }
+    state.withLock { $0.drop(isClosed ? .shutdown : $0.isFailing ? .writeError : .queueFull) }
   }
 
   /// Sets until when lines are written, unless that has been set before.
@@ -203,25 +210,5 @@ final class LogWriter: Sendable {
       batch.append($0, severity: .warn)
     }
     return true
-  }
-}
-
-/// When an output that fails is tried again: after 50 ms, and twice as long after each failure that follows
-/// another within ten seconds, up to a second.
-struct LogAttempts {
-  /// The last one failed: a queue that is full now is full because of that.
-  private(set) var isFailing = false
-  private var lastFailure = Instant(nanoseconds: 0)
-  private var pause = Duration.zero
-
-  /// When to make the next one at the earliest.
-  var next: Instant { lastFailure.advanced(by: isFailing ? pause : .zero) }
-
-  mutating func record(isFailed: Bool, at now: Instant) {
-    isFailing = isFailed
-    guard isFailed else { return }
-    let isAlone = lastFailure.duration(to: now) > .seconds(10)
-    pause = isAlone ? .milliseconds(50) : min(pause * 2, .seconds(1))
-    lastFailure = now
   }
 }

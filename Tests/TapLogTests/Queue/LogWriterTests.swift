@@ -119,24 +119,6 @@ import TestSupport
     #expect(run.counts == Counts(written: 4, dropped: [.writeError: 1], ended: 3, errors: 1))
   }
 
-  @Test func `the pause behind a failure doubles up to a second, and begins anew after ten seconds without`()
-  {
-    var attempts = LogAttempts()
-    let start = Instant(nanoseconds: 3_600_000_000_000)
-    // Seconds from the start, whether the attempt fails, and the milliseconds until the next.
-    let rows: [(time: Int, isFailed: Bool, pause: Int64)] = [
-      (0, true, 50), (1, true, 100), (2, true, 200), (3, false, -1_000), (4, true, 400), (5, true, 800),
-      (6, true, 1_000), (7, true, 1_000), (17, true, 1_000), (28, true, 50),
-    ]
-    let pauses = rows.map { row in
-      let now = start.advanced(by: .seconds(row.time))
-      attempts.record(isFailed: row.isFailed, at: now)
-      #expect(attempts.isFailing == row.isFailed)
-      return now.duration(to: attempts.next).nanoseconds / 1_000_000
-    }
-    #expect(pauses == rows.map(\.pause))
-  }
-
   @Test
   func `a flush is one of the output, behind the lines; behind a close nothing flushes or closes again`() {
     var run = Run()
@@ -173,7 +155,7 @@ import TestSupport
   }
 
   @Test func `it comes again at the deadline, whatever it waits for`() {
-    // A failure has a pause of 50 ms.
+    // A failure has a pause of 100 ms.
     for (step, pause) in [(.busy(.seconds(3_600)), .seconds(600)), (.fail, .milliseconds(40))]
       as [(Output.Step, Duration)]
     {
