@@ -7,8 +7,6 @@ struct TextWriter: ExpositionWriter {
   private let isOpenMetrics: Bool
   /// The start of the names of the family's samples.
   private var name: [UInt8] = []
-  /// The lines of the current histogram, in memory that all histograms use in turn.
-  private var lines: [UInt8] = []
 
   init(_ format: ExpositionFormat) { isOpenMetrics = format == .openMetrics }
 
@@ -44,36 +42,24 @@ struct TextWriter: ExpositionWriter {
 
   mutating func histogram(_ values: ValueHistogram, labels: RenderedLabels) {
     let layout = values.layout
-    let exemplars = isOpenMetrics ? values.exemplars.map { $0.map(Self.text) ?? [] } : []
+    var beginning = name
+    beginning += "_bucket{".utf8
+    beginning += labels.bytes
+    beginning += (labels.bytes.isEmpty ? "le=\"" : ",le=\"").utf8
+    var total: UInt64 = 0
+    for (index, end) in layout.sampleEnds.enumerated() {
+      total &+= values.counts[index]
+      bytes += beginning
+      bytes += end
+      bytes += String(total).utf8
+      if isOpenMetrics, !values.exemplars.isEmpty, let exemplar = values.exemplars[index] {
+        bytes += Self.text(of: exemplar).utf8
+      }
+      bytes.append(.lineFeed)
+    }
     // In OpenMetrics the sum is a counter ("Histogram"). With values below 0 it could go down: then neither
     // it nor the count, which must not stand alone, is written.
-    let hasSum = !isOpenMetrics || values.sum >= 0 && !layout.upperBounds.contains { $0 < 0 }
-    // A line's punctuation and its number have at most 40 characters.
-    let capacity =
-      layout.bucketCount * (name.count + labels.bytes.count + 40) + layout.sampleEnds.count
-      + exemplars.reduce(0) { $0 + $1.count }
-    if lines.count < capacity { lines = [UInt8](repeating: 0, count: capacity) }
-    let (name, ends, bounds) = (name, layout.sampleEnds, layout.sampleEndBounds)
-    var total: UInt64 = 0
-    let length = lines.withUnsafeMutableBufferPointer { memory in
-      var lines = Lines(memory: memory)
-      lines.append(name)
-      lines.append("_bucket{")
-      lines.append(labels.bytes)
-      lines.append(labels.bytes.isEmpty ? "le=\"" : ",le=\"")
-      let beginning = lines.count
-      for index in values.counts.indices {
-        if index > 0 { lines.repeatBeginning(beginning) }
-        total &+= values.counts[index]
-        lines.append(ends, from: bounds[index], to: bounds[index &+ 1])
-        lines.append(decimal: total)
-        if !exemplars.isEmpty { lines.append(exemplars[index]) }
-        lines.append("\n")
-      }
-      return lines.count
-    }
-    bytes += lines[..<length]
-    if hasSum {
+    if !isOpenMetrics || values.sum >= 0 && !layout.upperBounds.contains(where: { $0 < 0 }) {
       append("_sum", labels, FloatText.value(values.sum))
       append("_count", labels, String(total))
     }
@@ -81,16 +67,16 @@ struct TextWriter: ExpositionWriter {
 
   /// The end of a bucket's line: ` # {trace_id="…",span_id="…"} value time`. Both are hexadecimal digits,
   /// which need no escaping, and far below the 128 characters that OpenMetrics allows ("Exemplars").
-  private static func text(of exemplar: Exemplar) -> [UInt8] {
+  private static func text(of exemplar: Exemplar) -> String {
     let labels = "{trace_id=\"\(exemplar.trace.traceID)\",span_id=\"\(exemplar.trace.spanID)\"}"
     let value = FloatText.value(exemplar.value)
-    return Array(" # \(labels) \(value) \(FloatText.seconds(exemplar.timestamp))".utf8)
+    return " # \(labels) \(value) \(FloatText.seconds(exemplar.timestamp))"
   }
 
   /// One line: `name{labels} value`.
-  private mutating func append(_ suffix: StaticString, _ labels: RenderedLabels, _ value: String) {
+  private mutating func append(_ suffix: String, _ labels: RenderedLabels, _ value: String) {
     bytes += name
-    bytes += UnsafeBufferPointer(start: suffix.utf8Start, count: suffix.utf8CodeUnitCount)
+    bytes += suffix.utf8
     if !labels.bytes.isEmpty {
       bytes.append(UInt8(ascii: "{"))
       bytes += labels.bytes
@@ -103,50 +89,6 @@ struct TextWriter: ExpositionWriter {
 
   mutating func finish() {
     if isOpenMetrics { bytes += "# EOF\n".utf8 }
-  }
-
-  /// The lines of one histogram while they are written: memory that is never written past its end. Appending
-  /// each piece to an array takes three times as long.
-  private struct Lines {
-    let memory: UnsafeMutableBufferPointer<UInt8>
-    private(set) var count = 0
-
-    init(memory: UnsafeMutableBufferPointer<UInt8>) { self.memory = memory }
-
-    @inline(__always) private mutating func append(_ source: UnsafePointer<UInt8>?, count length: Int) {
-      guard let source, let memory = memory.baseAddress, length <= self.memory.count - count else { return }
-      (memory + count).update(from: source, count: length)
-      count += length
-    }
-
-    @inline(__always) mutating func append(_ bytes: [UInt8]) {
-      bytes.withUnsafeBufferPointer { append($0.baseAddress, count: $0.count) }
-    }
-
-    @inline(__always) mutating func append(_ bytes: [UInt8], from start: Int, to end: Int) {
-      bytes.withUnsafeBufferPointer { append($0.baseAddress.map { $0 + start }, count: end &- start) }
-    }
-
-    @inline(__always)
-    mutating func append(_ text: StaticString) { append(text.utf8Start, count: text.utf8CodeUnitCount) }
-
-    @inline(__always)
-    mutating func repeatBeginning(_ length: Int) { append(memory.baseAddress, count: min(length, count)) }
-
-    @inline(__always) mutating func append(decimal number: UInt64) {
-      var length = 1
-      var bound: UInt64 = 10
-      while length < 20, number >= bound { (length, bound) = (length &+ 1, bound &* 10) }
-      guard length <= memory.count &- count else { return }
-      count &+= length
-      var rest = number
-      var index = count
-      for _ in 0..<length {
-        index &-= 1
-        memory[index] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
-        rest /= 10
-      }
-    }
   }
 }
 
