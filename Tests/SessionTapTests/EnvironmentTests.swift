@@ -319,8 +319,6 @@ import TestSupport
     }
     expectEqual(names, ["shop", nil, nil, "till"])
     #expect(configuration.target["service_version"] == "2")
-    let places: [RequestLog.Destination] = [.standardOutput, .standardError]
-    expectEqual(places.flatMap(\.places), [.descriptor(1), .descriptor(2)])
   }
 
   // MARK: The endpoint's errors

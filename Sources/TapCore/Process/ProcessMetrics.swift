@@ -1,8 +1,8 @@
 /// The standard metrics of a process, `process_cpu_seconds_total` to `process_threads`, from `/proc`.
 ///
 /// Omits what cannot be read; without `/proc` that is everything. `process_heap_bytes` is not among them:
-/// glibc tells the size of its heap by a walk over all free blocks under the locks of `malloc` (`mallinfo2`,
-/// 0.27 s for a million), musl does not, and `VmData`, which other libraries take for it, has stacks as well.
+/// glibc tells it by a walk under the locks of `malloc` (`mallinfo2`), musl does not, and `VmData` has stacks
+/// as well.
 package struct ProcessMetrics: Collector {
   private let ticksPerSecond: Double
   private let pageSize: Double

@@ -94,15 +94,12 @@ struct LineKeys: Sendable {
     Set([
       "trace_id", "span_id", "http.request.method", "http.request.method_original",
       "http.response.status_code", "error.type", "exception.type", "exception.message", "duration_s",
-      "http.request.body.size",
-      "http.response.body.size", "outcome", "waiting_for", "idle_s", "client.name", "url.full",
-      "url.template",
-      "server.address", "server.port", "time_to_first_byte_s", "upstream_s", "own_s", "upstream_requests",
-      "cut_off_phase", "network.protocol.version",
-      "network.peer.address", "connection.reused", "network.resent_after_s", "network.round_trip_s",
-      "network.retransmits", "http.request.resend_count", "from_cache", "url.path", "url.scheme",
-      "http.route",
-      "client.address", "black_box.pid", "black_box.last_sign_of_life",
+      "http.request.body.size", "http.response.body.size", "outcome", "waiting_for", "idle_s", "client.name",
+      "url.full", "url.template", "server.address", "server.port", "time_to_first_byte_s", "upstream_s",
+      "own_s", "upstream_requests", "cut_off_phase", "network.protocol.version", "network.peer.address",
+      "connection.reused", "network.resent_after_s", "network.round_trip_s", "network.retransmits",
+      "http.request.resend_count", "from_cache", "url.path", "url.scheme", "http.route", "client.address",
+      "black_box.pid", "black_box.last_sign_of_life",
     ]).union(RequestTimings.Phase.allCases.map(\.logKey)))
 
   /// Of a line of the app's own, which may well name a client.

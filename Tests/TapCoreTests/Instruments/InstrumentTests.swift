@@ -99,7 +99,9 @@ struct InstrumentTests {
     let requests = RequestConfiguration()
     let powers: [Double] = (3...14).map { (power: Int) in Double(1 << (2 * power)) }
     let rows: [(HistogramBuckets, [Double])] = [
-      (requests.durationBuckets, [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]),
+      (
+        requests.durationBuckets, [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
+      ),
       (requests.bodySizeBuckets, powers), (.exponential(from: 1, factor: 10, count: -1), []),
       (requests.phaseBuckets, [0.0005, 0.0025, 0.01, 0.05, 0.1, 0.25, 1, 2.5, 10]),
       (
