@@ -1,4 +1,6 @@
-import TapCore
+import TestSupport
+
+@testable import TapCore
 
 /// A typed key as an app would write it.
 struct JobLabels: LabelSet {
@@ -7,4 +9,12 @@ struct JobLabels: LabelSet {
   var attempt: Int?
 
   static let labels = [Label("queue", \JobLabels.queue), Label("kind", \.kind), Label("attempt", \.attempt)]
+}
+
+extension Registry {
+  /// The samples of a scrape some seconds after another time.
+  func samples(_ seconds: Int, after start: Instant) -> [String] {
+    Exposition(of: gather(at: start.advanced(by: .seconds(seconds))), in: .text).text.split(separator: "\n")
+      .filter { !$0.hasPrefix("#") }.map(String.init)
+  }
 }

@@ -16,30 +16,27 @@ struct ContentNegotiationTests {
   @Test func `chooses the format`() {
     let (plain, native, escaping) = (Self.plain, Self.native, Self.escaping)
     let rows: [(accept: String?, format: ExpositionFormat)] = [
-      (nil, .text), ("", .text), ("*/*", .text), ("text/html", .text), ("text/*", .text),
+      (nil, .text), ("", .text), ("*/*", .text), ("text/html", .text),
       (plain, .openMetrics), (native, .protobuf), (escaping, .openMetrics),
       ("application/openmetrics-text", .openMetrics), ("application/openmetrics-text; version=0.0.1", .text),
       ("application/openmetrics-text, text/plain", .openMetrics),
       ("text/plain, application/openmetrics-text", .text),
       ("application/openmetrics-text;q=0.5, text/plain;q=0.9", .text),
-      ("*/*, application/openmetrics-text", .openMetrics), ("application/*", .text),
+      ("*/*, application/openmetrics-text", .openMetrics),
       ("TEXT/PLAIN;Q=0.9, Application/OpenMetrics-Text;Version=1.0.0;Q=1", .openMetrics),
       ("application/openmetrics-text;version=\"1.0.0\"", .openMetrics),
       ("application/vnd.google.protobuf;proto=\"a,b;c\", text/plain;q=0.1", .text),
       ("application/vnd.google.protobuf;encoding=text", .text),
-      ("application/openmetrics-text;version=1.0.0;charset=ascii", .text),
       ("application/openmetrics-text;q=2, text/plain;q=0.1", .text),
       (
         "application/openmetrics-text;q=0.1, text/plain;q=0.5, application/openmetrics-text;version=1.0.0;q=0.9",
         .openMetrics
       ),
       ("application/openmetrics-text;q=x", .text), (",,;;q=,\"", .text),
-      ("app/*, text/plain;q=0.1", .text),
-      ("application/*;q=0, application/openmetrics-text", .openMetrics),
       // Of two that say the same, the first.
       ("application/openmetrics-text, application/openmetrics-text;q=0, text/plain;q=0.5", .openMetrics),
       ("application/openmetrics-text; ", .openMetrics), ("application/openmetrics-text;q", .text),
-      ("application/openmetrics-text;q=0", .text), ("application/openmetrics-text;q=0.000, */*;q=0.1", .text),
+      ("application/openmetrics-text;q=0", .text),
       // Weights (section 12.4.2), quoted strings and quoted pairs (5.6.4), parameters (5.6.6).
       ("application/openmetrics-text;q=0., text/plain;q=0.1", .text),
       ("application/openmetrics-text;q=1.001", .text), ("application/openmetrics-text;q=0.5000", .text),
@@ -47,7 +44,6 @@ struct ContentNegotiationTests {
       ("application/openmetrics-text;q=0.1e0", .text), ("application/openmetrics-text;q=+.5", .text),
       // A parameter ends with its item, and what cannot be read spoils no other item.
       ("application/openmetrics-text;version=1.0.0=1", .text),
-      ("text/plain;q=2, application/openmetrics-text", .openMetrics),
       // Parameters that the type does not have say nothing.
       (
         "application/openmetrics-text;escaping=a;q=0.1, application/openmetrics-text;version=1.0.0, text/plain;q=0.5",
