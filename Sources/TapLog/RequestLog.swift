@@ -59,7 +59,7 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   /// does not leave it out, but the limit of a minute does.
   package func requestWaits(_ request: RequestSnapshot) {
     guard filter.keepsWait(at: .now) else { return }
-    write(.warn) { encoder.write(request, isUnfinished: false, at: .now, to: &$0) }
+    write(.warn) { encoder.write(request, .waiting, at: .now, to: &$0) }
   }
 
   /// The lines of requests that wait, as ``requestWaits(_:)`` writes them: the first of them whose lines have
@@ -69,7 +69,7 @@ public final class RequestLog: RequestObserver, RequestConsumer {
     var (bytes, fits) = ([UInt8](), true)
     for request in requests where fits {
       LineWriter.withLine {
-        encoder.write(request, isUnfinished: false, at: time, to: &$0)
+        encoder.write(request, .waiting, at: time, to: &$0)
       } _: { line in
         fits = line.count <= byteLimit - bytes.count
         if fits { bytes += line }
@@ -80,7 +80,7 @@ public final class RequestLog: RequestObserver, RequestConsumer {
 
   /// Puts a warning into the buffer: the request does not end before the process.
   package func requestIsUnfinished(_ request: RequestSnapshot) {
-    write(.warn) { encoder.write(request, isUnfinished: true, at: .now, to: &$0) }
+    write(.warn) { encoder.write(request, .unfinished, at: .now, to: &$0) }
   }
 
   /// Puts a warning into the buffer: the request was active when a process before this one ended without a

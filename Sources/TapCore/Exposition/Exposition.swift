@@ -17,8 +17,7 @@ public struct Exposition: Sendable {
   ///     memory as a whole.
   init(
     of families: [GatheredFamily], in format: ExpositionFormat, as contentType: String? = nil,
-    names: Set<String>? = nil,
-    isCompressed: Bool = false
+    names: Set<String>? = nil, isCompressed: Bool = false
   ) {
     (self.format, self.contentType) = (format, contentType ?? format.contentType)
     if isCompressed, let gzip = Gzip.system, var compressor = Gzip.Compressor(gzip) {

@@ -7,7 +7,7 @@ public struct HistogramBuckets: Sendable, ExpressibleByArrayLiteral {
   /// Inclusive.
   package let upperBounds: [Double]
 
-  package static let maximumCount = 256
+  private static let maximumCount = 256
 
   /// Seconds, from 5 ms to 10 s: the bounds of the OpenTelemetry HTTP conventions for durations.
   public static let seconds: HistogramBuckets = [

@@ -1,5 +1,5 @@
 /// What identifies a metric family and stands above its samples.
-struct FamilyDescriptor: Sendable, Hashable {
+struct FamilyDescriptor: Sendable, Equatable {
   let name: String
   let help: String
   let type: MetricType
@@ -44,7 +44,7 @@ extension String {
   }
 }
 
-enum MetricType: String, Sendable, Hashable, CaseIterable {
+enum MetricType: String, Sendable {
   case counter, gauge, histogram
   /// Text 0.0.4 and protobuf have no such type and call it a gauge.
   case info

@@ -37,7 +37,7 @@ struct GatheredFamily: Sendable {
   ///
   /// - Parameter seriesEnded: Called after each series.
   func write<Writer: ExpositionWriter>(
-    to writer: inout Writer, _ seriesEnded: (inout Writer) -> Void = { _ in }
+    to writer: inout Writer, _ seriesEnded: (inout Writer) -> Void
   ) {
     var hasBegun = false
     forEachSeries { labels, content in

@@ -53,14 +53,12 @@ struct RequestLineEncoder: Sendable {
   }
 
   /// A request that has not ended, and may never.
-  ///
-  /// - Parameter isUnfinished: The process ends before it.
   func write(
-    _ waiting: borrowing RequestSnapshot, isUnfinished: Bool, at time: Timestamp, to line: inout LineWriter
+    _ request: borrowing RequestSnapshot, _ stage: Stage, at time: Timestamp, to line: inout LineWriter
   ) {
-    begin(time, .warn, waiting, isUnfinished ? .unfinished : .waiting, &line)
-    headers(waiting.request.headers, requestHeaders, to: &line)
-    fields.write(redactor.shown(waiting.request.fields), to: &line)
+    begin(time, .warn, request, stage, &line)
+    headers(request.request.headers, requestHeaders, to: &line)
+    fields.write(redactor.shown(request.request.fields), to: &line)
   }
 
   /// A request of another process, from its black box.
@@ -84,14 +82,18 @@ struct RequestLineEncoder: Sendable {
     ownFields.write([:], to: &line)
   }
 
-  private enum Stage { case active, waiting, unfinished }
+  enum Stage {
+    case active, waiting
+    /// The process ends before it.
+    case unfinished
+  }
 
   /// Begins the line of a request that has not ended, with what is known of it.
   private func begin(
-    _ time: Timestamp, _ severity: LogSeverity, _ waiting: borrowing RequestSnapshot, _ stage: Stage,
+    _ time: Timestamp, _ severity: LogSeverity, _ request: borrowing RequestSnapshot, _ stage: Stage,
     _ line: inout LineWriter
   ) {
-    let isInbound = waiting.request.direction == .inbound
+    let isInbound = request.request.direction == .inbound
     let event: StaticString =
       switch stage {
       case .active: isInbound ? "http.server.request.active" : "http.client.request.active"
@@ -99,17 +101,17 @@ struct RequestLineEncoder: Sendable {
       case .unfinished: isInbound ? "http.server.request.unfinished" : "http.client.request.unfinished"
       }
     line.begin(time, severity, event: event)
-    target(of: waiting.request, isInbound: isInbound, to: &line)
+    target(of: request.request, isInbound: isInbound, to: &line)
     line.part { line in
-      line.member("server.port", waiting.request.serverPort)
-      line.member("http.response.status_code", waiting.statusCode)
-      line.member("duration_s", nanoseconds: waiting.duration.nanoseconds)
-      upstream(waiting.upstream, of: waiting.duration, to: &line)
-      line.member("waiting_for", waiting.wait?.rawValue)
-      line.member("idle_s", nanoseconds: waiting.idleTime?.nanoseconds)
-      line.member("http.request.body.size", waiting.requestBodySize, atLeast: 0)
-      line.member("http.response.body.size", waiting.responseBodySize, atLeast: 0)
-      line.trace(waiting.request.traceContext)
+      line.member("server.port", request.request.serverPort)
+      line.member("http.response.status_code", request.statusCode)
+      line.member("duration_s", nanoseconds: request.duration.nanoseconds)
+      upstream(request.upstream, of: request.duration, to: &line)
+      line.member("waiting_for", request.wait?.rawValue)
+      line.member("idle_s", nanoseconds: request.idleTime?.nanoseconds)
+      line.member("http.request.body.size", request.requestBodySize, atLeast: 0)
+      line.member("http.response.body.size", request.responseBodySize, atLeast: 0)
+      line.trace(request.request.traceContext)
     }
   }
 

@@ -52,3 +52,12 @@ struct PrometheusTests {
     #expect(Set(bounds) == ["0.5", "1.0", "1e+06", "+Inf"])
   }
 }
+
+extension NativeBuckets {
+  /// The width of the bucket that a value above zero belongs to.
+  fileprivate func width(around value: Double) -> Double {
+    let bucket = NativeScale().bucket(of: value) >> (NativeScale.schemas.upperBound - schema)
+    return NativeScale.upperBound(of: bucket, schema: schema)
+      - NativeScale.upperBound(of: bucket - 1, schema: schema)
+  }
+}
