@@ -90,12 +90,21 @@ extension System {
   /// Makes a file, and opens it for appending. Throws EEXIST if anything is at the path, even a link that
   /// leads nowhere.
   ///
-  /// - Parameter permissions: Reduced by the process's umask, except for the owner's right to write, which
-  ///   another opening needs.
-  package static func create(_ path: String, permissions: Int) throws(Failure) -> Int32 {
-    let descriptor = try openForAppending(path, O_CREAT | O_EXCL, mode_t(truncatingIfNeeded: permissions))
+  /// - Parameters:
+  ///   - permissions: Reduced by the process's umask, except for the owner's right to write, which another
+  ///     opening needs.
+  ///   - areExact: They are not reduced.
+  package static func create(
+    _ path: String, permissions: Int, areExact: Bool = false
+  ) throws(Failure) -> Int32 {
+    let mode = mode_t(truncatingIfNeeded: permissions)
+    let descriptor = try openForAppending(path, O_CREAT | O_EXCL, mode)
     var status = stat()
-    if fstat(descriptor, &status) == 0 { fchmod(descriptor, status.st_mode & 0o777 | 0o200) }
+    if areExact {
+      fchmod(descriptor, mode)
+    } else if fstat(descriptor, &status) == 0 {
+      fchmod(descriptor, status.st_mode & 0o777 | 0o200)
+    }
     return descriptor
   }
 
@@ -179,12 +188,6 @@ extension System {
     try status { stat(path, &$0) }
   }
 
-  /// Whether the path leads to no file.
-  package static func isMissing(_ path: String) -> Bool {
-    do { _ = try status(ofPath: path) } catch { return error == .missing }
-    return false
-  }
-
   /// Does not follow a symbolic link at the path.
   package static func status(ofLinkAtPath path: String) throws(Failure) -> FileStatus {
     try status { lstat(path, &$0) }
@@ -233,10 +236,6 @@ extension System {
   /// Waits until what was written survives a loss of power.
   package static func synchronize(_ descriptor: Int32) throws(Failure) {
     _ = try uninterrupted { Int(fsync(descriptor)) }
-  }
-
-  package static func setPermissions(_ permissions: Int, of descriptor: Int32) {
-    _ = fchmod(descriptor, mode_t(truncatingIfNeeded: permissions))
   }
 
   package static func rename(_ path: String, to newPath: String) throws(Failure) {

@@ -137,7 +137,7 @@ struct FileOutput: LogOutput {
   private mutating func awaitPath() -> Duration? {
     let now = Instant.now
     let end = absentUntil ?? now.advanced(by: Self.absenceLimit)
-    let waits = System.isMissing(path) && now < end
+    let waits = (try? System.status(ofPath: path)) == nil && now < end
     absentUntil = waits ? end : nil
     return waits ? Self.absencePause : nil
   }

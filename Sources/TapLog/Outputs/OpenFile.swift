@@ -14,12 +14,10 @@ struct OpenFile {
   ///   - permissions: Those of a new file, less the process's umask.
   ///   - areExact: Whether the umask is left out of account.
   init(_ path: String, permissions: Int, areExact: Bool = false) throws(System.Failure) {
-    let isNew: Bool
-    (descriptor, isNew) = try Self.openOrCreate(path, permissions: permissions)
+    descriptor = try Self.openOrCreate(path, permissions, areExact)
     do throws(System.Failure) {
       identity = try System.status(ofDescriptor: descriptor)
       size = identity.size
-      if isNew, areExact { System.setPermissions(permissions, of: descriptor) }
       if kind == .regular { try endLine(path) }
     } catch {
       System.close(descriptor)
@@ -37,16 +35,16 @@ struct OpenFile {
   }
 
   private static func openOrCreate(
-    _ path: String, permissions: Int
-  ) throws(System.Failure) -> (descriptor: Int32, isNew: Bool) {
-    do { return (try System.openForAppending(path), false) } catch { if error != .missing { throw error } }
+    _ path: String, _ permissions: Int, _ areExact: Bool
+  ) throws(System.Failure) -> Int32 {
+    do { return try System.openForAppending(path) } catch { if error != .missing { throw error } }
     // A file is made at the end of the links that lead to it.
     guard let target = FilePath.target(of: path) else { throw .missing }
-    do { return (try System.create(target, permissions: permissions), true) } catch {
+    do { return try System.create(target, permissions: permissions, areExact: areExact) } catch {
       if error != .exists { throw error }
     }
     // Another process has made it meanwhile, with permissions of its own.
-    return (try System.openForAppending(path), false)
+    return try System.openForAppending(path)
   }
 
   /// The file as it is now. `nil` if the descriptor is not that of the file any more: an app that closes
