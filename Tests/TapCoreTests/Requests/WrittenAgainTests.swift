@@ -15,12 +15,10 @@ struct WrittenAgainTests {
     return Array(lines.drop { !$0.hasPrefix("| label |") }.dropFirst(2).prefix { $0.hasPrefix("| `") })
   }
 
-  @Test func `the page, the boards and the articles have each phase`() throws {
+  @Test func `the page's style, the boards and the articles have each phase`() throws {
     let phases = RequestTimings.Phase.allCases
     #expect(phases.map(\.index) == Array(phases.indices))
     let names = phases.map(\.rawValue)
-    let script = try Repository.text("Sources/TapPage/Web/phases.js").prefix { $0 != "}" }
-    #expect(try words(#"(\w+): ""#, in: script) == names + ["unknown"])
     let style = try Repository.text("Sources/TapPage/Web/page.css")
     let board = try Repository.text("dashboards/grafana/boards/session-tap-requests.json")
     let row = try #require(try labelRows().first { $0.hasPrefix("| `phase` |") })
