@@ -80,7 +80,7 @@ struct ExtremeWalk {
       $0.hasSuffix(" NaN") && !["#", "jobs{", "jobs ", "collected"].contains(where: $0.hasPrefix)
     }
     // A debug build reads a megabyte a second.
-    return (text.utf8.count < 1 << 20 ? ExpositionText(text).faults : [])
+    return (text.utf8.count < 1 << 20 ? ExpositionFaults(text).all : [])
       + (wrong.map { ["\($0.prefix(200))"] } ?? [])
   }
 
@@ -108,17 +108,17 @@ struct ExtremeWalk {
   }
 
   private func recordFaults(_ text: String, _ requests: Int?) -> [String] {
-    let metrics = ExpositionText(text)
     let names = [
       "session_tap_started_requests_total", "session_tap_ended_requests_total", "http_client_active_requests",
       "http_client_request_duration_seconds_count", "session_tap_inbound_ended_requests_total",
       "http_server_request_duration_seconds_count",
     ]
-    let counts = names.map { metrics[$0] }
+    let counts = names.map { ExpositionText.sum(of: $0, in: text) }
     let isBalanced = counts[0] == counts[1] && counts[2] == 0 && counts[4] >= 2
     let isWhole = counts[1] == counts[3] && counts[4] == counts[5]
     let isExpected = requests.map { isWhole && counts[1] == Double($0) } ?? true
-    return metrics.faults + (isBalanced && isExpected ? [] : ["\(zip(names, counts).map { "\($0) \($1)" })"])
+    return ExpositionFaults(text).all
+      + (isBalanced && isExpected ? [] : ["\(zip(names, counts).map { "\($0) \($1)" })"])
   }
 
   private func logFaults(_ log: RequestLog?, _ setup: ExtremeSetup) -> [String] {

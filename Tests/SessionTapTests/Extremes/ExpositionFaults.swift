@@ -1,35 +1,19 @@
-/// The text format of an exposition, read line by line: what is wrong with it, and the sum of each metric.
-package struct ExpositionText {
-  /// What breaks the rules of the format (prometheus.io, "Exposition formats", text format 0.0.4).
-  package private(set) var faults: [String] = []
-  private var sums: [String: Double] = [:]
+/// What breaks the rules of the text format in an exposition, which is read line by line (prometheus.io,
+/// "Exposition formats", text format 0.0.4).
+struct ExpositionFaults {
+  private(set) var all: [String] = []
   private var series: Set<Substring> = []
 
-  package init(_ text: String) {
-    if !text.isEmpty, !text.hasSuffix("\n") { faults.append("the last line does not end") }
+  init(_ text: String) {
+    if !text.isEmpty, !text.hasSuffix("\n") { all.append("the last line does not end") }
     // By bytes: `\r\n` is one character, and no line's end.
     for bytes in text.utf8.split(separator: UInt8(ascii: "\n")) {
       let line = Substring(bytes)
-      guard faults.count < 10 else { return }
+      guard all.count < 10 else { return }
       if line.hasPrefix("#") ? !Self.isComment(line) : !readSample(line) {
-        faults.append("no line of the text format: \(line.prefix(200))")
+        all.append("no line of the text format: \(line.prefix(200))")
       }
     }
-  }
-
-  /// The sum over all series of a metric, 0 if there is none.
-  package subscript(metric: String) -> Double { sums[metric] ?? 0 }
-
-  /// The sum over the series of a metric, or of those with a label, without a look at anything else.
-  package static func sum(of name: String, with label: String = "", in text: some StringProtocol) -> Double {
-    var sum = 0.0
-    for line in text.split(separator: "\n") where line.hasPrefix(name) {
-      guard label.isEmpty || line.contains(label), let next = line.dropFirst(name.count).first,
-        next == "{" || next == " "
-      else { continue }
-      sum += line.lastIndex(of: " ").flatMap { Double(line[$0...].dropFirst()) } ?? .nan
-    }
-    return sum
   }
 
   private static func isComment(_ line: Substring) -> Bool {
@@ -48,11 +32,8 @@ package struct ExpositionText {
     rest = rest.dropFirst(name.utf8.count)
     guard Self.isName(name, colons: true), let labels = Self.skipLabels(&rest) else { return false }
     let key = line.prefix(upTo: rest.startIndex)
-    guard labels.count == Set(labels).count, series.insert(key).inserted, rest.first == UInt8(ascii: " "),
-      let value = Self.number(Substring(rest.dropFirst()))
-    else { return false }
-    sums[String(name), default: 0] += value
-    return true
+    return labels.count == Set(labels).count && series.insert(key).inserted
+      && rest.first == UInt8(ascii: " ") && Self.isNumber(Substring(rest.dropFirst()))
   }
 
   /// Skips `{name="value",…}`, and gives the names; `nil` if it is none.
@@ -78,13 +59,9 @@ package struct ExpositionText {
     }
   }
 
-  private static func number(_ text: Substring) -> Double? {
-    switch text {
-    case "+Inf": .infinity
-    case "-Inf": -.infinity
-    case "NaN": .nan
-    default: text.utf8.allSatisfy { "+-.0123456789eE".utf8.contains($0) } ? Double(text) : nil
-    }
+  private static func isNumber(_ text: Substring) -> Bool {
+    ["+Inf", "-Inf", "NaN"].contains(text)
+      || text.utf8.allSatisfy { "+-.0123456789eE".utf8.contains($0) } && Double(text) != nil
   }
 
   private static let digits = Set("0123456789".utf8)
