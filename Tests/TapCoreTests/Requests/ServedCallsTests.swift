@@ -19,7 +19,9 @@ struct ServedCallsTests {
   }
 
   /// A served request, and a call of a client within it.
-  private func serve(by recorder: RequestRecorder) -> (RequestRecord, call: (String) -> RequestDescription) {
+  private func serve(by recorder: RequestRecorder) -> (
+    RequestRecord, call: @Sendable (String) -> RequestDescription
+  ) {
     let served = RequestRecord(
       RequestDescription(direction: .inbound, method: "GET", traceContext: .random()), recorder: recorder)
     served.begin(at: Instant(nanoseconds: 0))
@@ -69,7 +71,8 @@ struct ServedCallsTests {
       ("10| 20+a 30-a", "none"),
       // Threads that come in another order than they have read the clock in.
       ("10+a 9-a 8+a 12-a 60|", "3: a 2 3"), ("20+a 10+b 50-a 40-b 60|", "40: a 1 30, b 1 30"),
-      ("30+a 20|", "0: a 1 0"), ("10+a 20-a 30+a 15+b 40-a 41-b 60|", "31: a 2 20, b 1 26"),
+      ("0+a 30-a 20|", "20: a 1 30"), ("30+a 20|", "0: a 1 0"),
+      ("10+a 20-a 30+a 15+b 40-a 41-b 60|", "31: a 2 20, b 1 26"),
       ("10+a 10+b 40-a 30-b 35+a 50-a 60|", "40: a 2 45, b 1 20"),
       ("9223372036854775000+a 9223372036854775000+a 9223372036854775807|", "807: a 2 1614"),
     ]
@@ -207,101 +210,19 @@ struct ServedCallsTests {
     expectEqual(slots.flatMap(\.value.clients).map(\.requestCount), [1, 1])
   }
 
-  @Test func `10,000 served requests, 16 wide, have each its own`() async throws {
-    let recorder = try recorder()
-    let truths = Watched<[Int64: (calls: TrueCalls, clients: [String])]>([:])
-    await withTaskGroup(of: Void.self) { group in
-      for lane in 0..<16 {
-        group.addTask {
-          for number in Int64(0)..<10_000 where number % 16 == lane {
-            let truth = await Self.serve(number, by: recorder)
-            truths.change { $0[number] = truth }
-          }
-        }
+  @Test func `each call of any thread is counted, and none is active after its end`() throws {
+    let (served, call) = serve(by: another)
+    DispatchQueue.concurrentPerform(iterations: 8) { thread in
+      for _ in 0..<1_000 {
+        let record = RequestRecord(call("\(thread % 3)"), recorder: another)
+        record.begin()
+        record.end(.response(statusCode: 200))
       }
     }
-    recorder.drain()
-    let truth = truths.state
-    let ended = observer.ended.filter { $0.request.direction == .inbound }
-    let wrong = ended.filter { served in
-      guard case .integer(let number)? = served.request.fields["n"], let truth = truth[number] else {
-        return true
-      }
-      let clients = served.upstream?.clients ?? []
-      let names = clients.flatMap { Array(repeating: $0.name, count: $0.requestCount) }
-      let (time, sum) = (served.upstream?.duration ?? .zero, clients.reduce(.zero) { $0 + $1.duration })
-      return !truth.calls.union.contains(time) || !truth.calls.sum.contains(sum)
-        || names.sorted() != truth.clients.sorted() || time > served.duration
-    }
-    expectEqual([ended.count, wrong.count], [10_000, 0], "\(wrong.prefix(1))")
-  }
-
-  /// Calls one after another, beside each other, or none. No other request with as many has the same clients.
-  private static func serve(
-    _ number: Int64, by recorder: RequestRecorder
-  ) async -> (calls: TrueCalls, clients: [String]) {
-    @Sendable func call(_ client: String) async -> (outer: Range<Int64>, inner: Range<Int64>) {
-      let before = Instant.now.nanoseconds
-      let call = recorder.outbound.begin(client: client, method: "GET", url: "http://a/")
-      let begun = Instant.now.nanoseconds
-      for _ in 0..<number % 7 { await Task.yield() }
-      let ending = Instant.now.nanoseconds
-      call.end(statusCode: 200)
-      return (before..<Instant.now.nanoseconds, begun..<ending)
-    }
-    let clients = (0..<number % 5).map { "client \((number + $0) % 11)" }
-    return await recorder.inbound.withRequest(
-      method: "GET", path: "/", route: "/\(number % 3)", fields: ["n": .integer(number)]
-    ) { served in
-      var calls = TrueCalls()
-      if number.isMultiple(of: 2) {
-        for client in clients {
-          let (outer, inner) = await call(client)
-          calls.add(outer: outer, inner: inner)
-        }
-      } else {
-        await withTaskGroup { group in
-          for client in clients { group.addTask { await call(client) } }
-          for await (outer, inner) in group { calls.add(outer: outer, inner: inner) }
-        }
-      }
-      // Of no served request.
-      await Task.detached { _ = await call("detached") }.value
-      served.end(statusCode: 200)
-      return (calls, clients)
-    }
-  }
-}
-
-/// When calls were active, as a test knows it, in nanoseconds: no longer than from before the app made them
-/// until it had their ends, and no shorter than the server had them.
-private struct TrueCalls: Sendable {
-  private var outer: [Range<Int64>] = []
-  private var inner: [Range<Int64>] = []
-
-  mutating func add(outer: Range<Int64>, inner: Range<Int64>) {
-    self.outer.append(outer)
-    self.inner.append(inner)
-  }
-
-  /// The time in which at least one was active.
-  var union: ClosedRange<Duration> {
-    let least = Self.union(of: inner)
-    return least...max(least, Self.union(of: outer))
-  }
-
-  /// The sum of their times.
-  var sum: ClosedRange<Duration> {
-    func sum(_ times: [Range<Int64>]) -> Duration { .nanoseconds(times.reduce(0) { $0 + Int64($1.count) }) }
-    return sum(inner)...max(sum(inner), sum(outer))
-  }
-
-  private static func union(of times: [Range<Int64>]) -> Duration {
-    var (sum, end) = (Int64(0), Int64.min)
-    for time in times.sorted(by: { $0.lowerBound < $1.lowerBound }) {
-      sum += max(0, time.upperBound - max(end, time.lowerBound))
-      end = max(end, time.upperBound)
-    }
-    return .nanoseconds(sum)
+    let now = Instant.now
+    let time = try #require(served.withCalls { $0.time(at: now) } ?? nil)
+    let clients = time.clients.sorted { $0.name < $1.name }
+    expectEqual(clients.map(\.requestCount), [3_000, 3_000, 2_000])
+    expectEqual(clients.map(\.activeCount), [0, 0, 0])
   }
 }
