@@ -35,8 +35,7 @@ final class WaitReporter: Sendable {
   ) -> (oldest: [RequestSnapshot], more: Int) {
     let instant = Instant(nanoseconds: Instant.now.nanoseconds - max(0, age.nanoseconds))
     let all = metrics.flatMap { $0.withLock { $0.active.list(since: instant) } }
-    let oldest = snapshots(of: all, atMost: limit, at: instant)
-    return (oldest.requests, all.count - oldest.count)
+    return (snapshots(of: all, atMost: limit, at: instant), max(0, all.count - max(0, limit)))
   }
 
   /// The requests that wait for longer than the limits of their directions, whether reported yet or not.
@@ -51,19 +50,19 @@ final class WaitReporter: Sendable {
     return WaitingRequests(
       limits: metrics.map(\.waitingLimit), held: held,
       count: all.count, unstartedCount: waiting.reduce(0) { $0 + $1.unstartedCount },
-      oldest: snapshots(of: all, atMost: count, at: now).requests)
+      oldest: snapshots(of: all, atMost: count, at: now))
   }
 
-  /// The oldest requests, brought up to date, and how many were to be shown: some may have ended.
+  /// The oldest requests, brought up to date, without those that have ended meanwhile.
   ///
   /// - Parameter instant: The snapshots are of no earlier moment.
   private func snapshots(
     of requests: [ActiveRequestTable.Request], atMost limit: Int, at instant: Instant
-  ) -> (requests: [RequestSnapshot], count: Int) {
+  ) -> [RequestSnapshot] {
     let oldest = requests.sorted { $0.start < $1.start }.prefix(max(0, limit))
     look(at: oldest)
     let now = max(instant, .now)
-    return (oldest.compactMap { $0.record.snapshot(since: $0.start, at: now) }, oldest.count)
+    return oldest.compactMap { $0.record.snapshot(since: $0.start, at: now) }
   }
 
   /// The calls that some of these requests wait for.

@@ -141,7 +141,6 @@ struct RequestColumns {
 final class RequestColumn: Sendable {
   /// What the end of a request adds or records.
   enum Value: Sendable {
-    case none
     /// 1 for each request, or for each that was cancelled; the end of what was counted at the begin.
     case one, cancelled, minusOne
     case redirects, openedConnections, retransmittedSegments
@@ -151,7 +150,6 @@ final class RequestColumn: Sendable {
     /// `nil` is unknown. A value below 0 is dropped and counted, but for a gauge.
     func value(of request: borrowing RequestObservation) -> Double? {
       switch self {
-      case .none: nil
       case .one: 1
       case .cancelled: request.end == .cancelled ? 1 : nil
       case .minusOne: -1
@@ -172,7 +170,7 @@ final class RequestColumn: Sendable {
   let layout: BucketLayout?
   var isHistogram: Bool { layout != nil }
   let atBegin: Double
-  let atEnd: Value
+  let atEnd: Value?
   /// The value of a series before anything is known: 0 for a count.
   let initialNumber: Double?
   let isGauge: Bool
@@ -180,7 +178,7 @@ final class RequestColumn: Sendable {
   let isAge: Bool
 
   private init(
-    _ name: String, _ help: String, _ buckets: HistogramBuckets? = nil, atBegin: Double = 0, atEnd: Value,
+    _ name: String, _ help: String, _ buckets: HistogramBuckets? = nil, atBegin: Double = 0, atEnd: Value?,
     _ initialNumber: Double? = nil, isAge: Bool = false
   ) throws(RegistryError) {
     if let buckets, !buckets.isValid { throw RegistryError(.invalidBuckets, metric: name) }
@@ -195,27 +193,27 @@ final class RequestColumn: Sendable {
 
   /// A histogram of values. A series without a value is not exposed: unknown is not 0.
   static func histogram(
-    _ name: String, _ help: String, _ buckets: HistogramBuckets, _ value: Value = .none
+    _ name: String, _ help: String, _ buckets: HistogramBuckets, _ value: Value? = nil
   ) throws(RegistryError) -> RequestColumn {
     try RequestColumn(name, help, buckets, atEnd: value)
   }
 
   /// A sum of values. A series without a value is not exposed.
   static func sum(
-    _ name: String, _ help: String, _ value: Value = .none
+    _ name: String, _ help: String, _ value: Value? = nil
   ) throws(RegistryError) -> RequestColumn {
     try RequestColumn(name, help, atEnd: value)
   }
 
   /// A count of begins and ends, from 0 on.
   static func count(
-    _ name: String, _ help: String, atBegin: Double = 0, atEnd: Value = .none
+    _ name: String, _ help: String, atBegin: Double = 0, atEnd: Value? = nil
   ) throws(RegistryError) -> RequestColumn {
     try RequestColumn(name, help, atBegin: atBegin, atEnd: atEnd, 0)
   }
 
   /// The age of the oldest active request, 0 without any.
   static func age(_ name: String, _ help: String) throws(RegistryError) -> RequestColumn {
-    try RequestColumn(name, help, atEnd: .none, 0, isAge: true)
+    try RequestColumn(name, help, atEnd: nil, 0, isAge: true)
   }
 }

@@ -39,7 +39,7 @@ struct RequestTable<Key: Hashable & Sendable> {
       if endsRequest { row.openCount -= 1 }
       row.recordCount &+= 1
       for index in columns.indices {
-        guard let value = columns[index].atEnd.value(of: request) else { continue }
+        guard let value = columns[index].atEnd?.value(of: request) else { continue }
         if row.add(value, to: index, columns[index]), let trace {
           row.keep(Exemplar(value: value, timestamp: request.endTime, trace: trace), in: index)
         }
@@ -83,7 +83,7 @@ struct RequestTable<Key: Hashable & Sendable> {
   }
 
   func hasValue(of request: borrowing RequestObservation) -> Bool {
-    for index in columns.indices where columns[index].atEnd.value(of: request) != nil { return true }
+    for index in columns.indices where columns[index].atEnd?.value(of: request) != nil { return true }
     return false
   }
 }
