@@ -89,7 +89,8 @@ extension RequestLog {
 
     private init(_ place: Place) { places = [place] }
 
-    /// Several places. None at all is ``memory``.
+    /// Several places. A file that is among them twice, by whatever paths and descriptors, gets each line
+    /// once: the log compares what they lead to. None at all is ``memory``.
     public init(_ destinations: [Destination]) {
       let places = destinations.flatMap(\.places)
       self.places = places.isEmpty ? Destination.memory.places : places

@@ -34,11 +34,28 @@ public final class RequestLog: RequestObserver, RequestConsumer {
     filter = LogFilter(sampling: configuration.sampling, clients: configuration.clientSampling)
     let recentLimit = configuration.recentLineLimit
     latest = recentLimit > 0 ? RecentLines(limit: recentLimit) : nil
-    places = try destination.places.map { (place) throws(RequestLogError) in
-      let faults = LogFaults(of: place.text, isQuiet: configuration.isQuiet)
-      return try LogPlace(to: place.makeOutput(configuration, faults), faults, configuration)
-    }
+    places = try Self.open(destination, configuration)
     usesStandardStreams = destination.usesStandardStreams
+  }
+
+  /// Opens all places, each file once.
+  private static func open(
+    _ destination: Destination, _ configuration: Configuration
+  ) throws(RequestLogError) -> [LogPlace] {
+    var (places, files) = ([LogPlace](), [System.FileStatus]())
+    for place in destination.places {
+      let faults = LogFaults(of: place.text, isQuiet: configuration.isQuiet)
+      var output = try place.makeOutput(configuration, faults)
+      if let file = output.identity {
+        guard !files.contains(where: file.isSameFile) else {
+          output.close()
+          continue
+        }
+        files.append(file)
+      }
+      try places.append(LogPlace(to: output, faults, configuration))
+    }
+    return places
   }
 
   /// Whether one of its places is standard output or standard error.

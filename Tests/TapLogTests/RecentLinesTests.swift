@@ -74,18 +74,6 @@ import TestSupport
     #expect(try self.log().recentLines(LogQuery()).last > start)
   }
 
-  @Test func `are there while the destination hangs and its queue is full`() throws {
-    let (sink, log) = try RequestLog.collecting(isStuck: true) {
-      ($0.recentLineLimit, $0.queueLineLimit) = (3, 2)
-    }
-    log.log(.info, "0")
-    #expect(sink.entered.waitBlocking())
-    for number in 1...9 { log.log(.info, "\(number)") }
-    #expect(messages(log.recent()) == ["7", "8", "9"])
-    sink.gate.open()
-    #expect(log.shutdown())
-  }
-
   @Test func `have a mebibyte`() throws {
     let log = try log(lines: .max)
     let text = String(repeating: "x", count: 8_000)

@@ -18,6 +18,8 @@ struct DescriptorOutput: LogOutput {
     self.descriptor = descriptor
   }
 
+  var identity: System.FileStatus? { try? System.status(ofDescriptor: descriptor) }
+
   func write(_ batch: inout LineBuffer) -> LogOutputResult {
     let status: System.FileStatus
     do { status = try System.status(ofDescriptor: descriptor) } catch { return .failed("\(error)") }

@@ -45,6 +45,9 @@ struct FileOutput: LogOutput {
     }
   }
 
+  /// A FIFO without a reader is known by its path.
+  var identity: System.FileStatus? { file?.status ?? (try? System.status(ofPath: path)) }
+
   mutating func write(_ batch: inout LineBuffer) -> LogOutputResult {
     let torn = leaveStaleFile(&batch)
     var result = append(&batch)

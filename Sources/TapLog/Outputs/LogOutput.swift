@@ -2,6 +2,9 @@ import TapCore
 
 /// Where a queue's lines go. Used by one thread at a time.
 protocol LogOutput: Sendable {
+  /// The file, pipe or device that it leads to. `nil` for what is none.
+  var identity: System.FileStatus? { get }
+
   /// Writes as much as it can in one call, and takes that off the batch.
   mutating func write(_ batch: inout LineBuffer) -> LogOutputResult
 
@@ -15,6 +18,8 @@ protocol LogOutput: Sendable {
 }
 
 extension LogOutput {
+  var identity: System.FileStatus? { nil }
+
   func flush() {}
 
   func maintain(now: Instant) -> Instant { .never }
