@@ -93,7 +93,7 @@ package struct RequestHistory: Sendable {
 
   /// Keeps a request that is recorded in the series, if the page may open it.
   mutating func keep(_ request: borrowing RequestObservation, of id: SeriesID) {
-    changes[id]?.add(request)
+    if let index = changes.index(forKey: id) { changes.values[index].add(request) }
   }
 
   /// Adds what the calls within a request took.
