@@ -34,11 +34,8 @@ package struct LogStatistics: Sendable {
   package func filteredLines(_ reason: LogFilterReason) -> UInt64 { filtered[reason, default: 0] }
 }
 
-/// A registry that ``RequestLog`` is registered with exposes `session_tap_log_lines_total`,
-/// `session_tap_log_dropped_lines_total`, `session_tap_log_filtered_lines_total`,
-/// `session_tap_log_bytes_total` and `session_tap_log_write_errors_total`.
 extension RequestLog: Collector {
-  /// The current metrics of the log.
+  /// The current metrics of the log, `session_tap_log_lines_total` and others.
   public func collect() -> [MetricFamily] {
     let statistics = statistics
     func family(_ name: String, _ help: String, _ samples: [MetricFamily.Sample]) -> MetricFamily {

@@ -115,7 +115,7 @@ package final class BlackBox: Sendable {
   /// How many requests have found no slot.
   package var missedCount: Int { missed.load(ordering: .relaxed) }
 
-  /// Has the file looked at, if the system gave no thread for that before.
+  /// Starts the thread that looks at the file, if the system refused it before.
   func wakeIfRefused() { if worker.lacksThread { try? worker.run(watch) } }
 
   /// Looks at the file and writes a sign of life each second.
