@@ -309,7 +309,7 @@ import TestSupport
     }
   }
 
-  @Test func `what one writes first means what it seems to`() throws {
+  @Test func `the service has the name that the code sets, and the rest of the resource stays`() {
     var configuration = Tap.Configuration(
       environment: ["OTEL_SERVICE_NAME": "shop", "OTEL_RESOURCE_ATTRIBUTES": "service.version=2"])
     var names = [configuration.serviceName]
