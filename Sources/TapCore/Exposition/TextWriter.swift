@@ -51,7 +51,7 @@ struct TextWriter: ExpositionWriter {
       total &+= values.counts[index]
       bytes += beginning
       bytes += end
-      bytes += String(total).utf8
+      bytes.append(decimal: total)
       if isOpenMetrics, !values.exemplars.isEmpty, let exemplar = values.exemplars[index] {
         bytes += Self.text(of: exemplar).utf8
       }
@@ -103,6 +103,14 @@ extension [UInt8] {
       default: append(byte)
       }
     }
+  }
+}
+
+extension [UInt8] {
+  /// A `String` for each bucket takes longer than the rest of its line.
+  fileprivate mutating func append(decimal number: UInt64) {
+    if number >= 10 { append(decimal: number / 10) }
+    append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
   }
 }
 

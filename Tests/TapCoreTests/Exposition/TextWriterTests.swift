@@ -208,6 +208,17 @@ struct TextWriterTests {
     #expect(rows.map { FloatText.seconds(Timestamp(nanosecondsSinceEpoch: $0.0)) } == rows.map(\.1))
   }
 
+  @Test func `a count of any length is written whole`() {
+    let counts: [UInt64] = [0, 9, 10, 65_536, 10_000_000_000_000_000_000, .max]
+    let lines = counts.map { count in
+      var (values, writer) = (ValueHistogram(BucketLayout([1])), TextWriter(.text))
+      values.counts[0] = count
+      writer.histogram(values, labels: RenderedLabels([Labels.Pair]()))
+      return String(String(decoding: writer.bytes, as: UTF8.self).prefix { $0 != "\n" })
+    }
+    #expect(lines == counts.map { "_bucket{le=\"1.0\"} \($0)" })
+  }
+
   /// A registry looks at what a collector gives when it is registered. It may have other things at a
   /// scrape.
   @Test func `samples and families that have become invalid are left out`() throws {
