@@ -225,4 +225,102 @@ struct ServedCallsTests {
     expectEqual(clients.map(\.requestCount), [3_000, 3_000, 2_000])
     expectEqual(clients.map(\.activeCount), [0, 0, 0])
   }
+
+  @Test func `10,000 served requests, 16 wide, have each its own`() async throws {
+    let recorder = try recorder()
+    let truths = Watched<[Int64: (calls: TrueCalls, clients: [String])]>([:])
+    await withTaskGroup(of: Void.self) { group in
+      for lane in 0..<16 {
+        group.addTask {
+          for number in Int64(0)..<10_000 where number % 16 == lane {
+            let truth = await Self.serve(number, by: recorder)
+            truths.change { $0[number] = truth }
+          }
+        }
+      }
+    }
+    recorder.drain()
+    let truth = truths.state
+    let ended = observer.ended.filter { $0.request.direction == .inbound }
+    let wrong = ended.filter { served in
+      guard case .integer(let number)? = served.request.fields["n"], let truth = truth[number] else {
+        return true
+      }
+      let clients = served.upstream?.clients ?? []
+      let names = clients.flatMap { Array(repeating: $0.name, count: $0.requestCount) }
+      let (time, sum) = (served.upstream?.duration ?? .zero, clients.reduce(.zero) { $0 + $1.duration })
+      return !truth.calls.union.contains(time) || !truth.calls.sum.contains(sum)
+        || names.sorted() != truth.clients.sorted() || time > served.duration
+    }
+    expectEqual([ended.count, wrong.count], [10_000, 0], "\(wrong.prefix(1))")
+  }
+
+  /// Calls one after another, beside each other, or none. No other request with as many has the same clients.
+  private static func serve(
+    _ number: Int64, by recorder: RequestRecorder
+  ) async -> (calls: TrueCalls, clients: [String]) {
+    @Sendable func call(_ client: String) async -> (outer: Range<Int64>, inner: Range<Int64>) {
+      let before = Instant.now.nanoseconds
+      let call = recorder.outbound.begin(client: client, method: "GET", url: "http://a/")
+      let begun = Instant.now.nanoseconds
+      for _ in 0..<number % 7 { await Task.yield() }
+      let ending = Instant.now.nanoseconds
+      call.end(statusCode: 200)
+      return (before..<Instant.now.nanoseconds, begun..<ending)
+    }
+    let clients = (0..<number % 5).map { "client \((number + $0) % 11)" }
+    return await recorder.inbound.withRequest(
+      method: "GET", path: "/", route: "/\(number % 3)", fields: ["n": .integer(number)]
+    ) { served in
+      var calls = TrueCalls()
+      if number.isMultiple(of: 2) {
+        for client in clients {
+          let (outer, inner) = await call(client)
+          calls.add(outer: outer, inner: inner)
+        }
+      } else {
+        await withTaskGroup { group in
+          for client in clients { group.addTask { await call(client) } }
+          for await (outer, inner) in group { calls.add(outer: outer, inner: inner) }
+        }
+      }
+      // Of no served request.
+      await Task.detached { _ = await call("detached") }.value
+      served.end(statusCode: 200)
+      return (calls, clients)
+    }
+  }
+}
+
+/// When calls were active, as a test knows it, in nanoseconds: no longer than from before the app made them
+/// until it had their ends, and no shorter than the server had them.
+private struct TrueCalls: Sendable {
+  private var outer: [Range<Int64>] = []
+  private var inner: [Range<Int64>] = []
+
+  mutating func add(outer: Range<Int64>, inner: Range<Int64>) {
+    self.outer.append(outer)
+    self.inner.append(inner)
+  }
+
+  /// The time in which at least one was active.
+  var union: ClosedRange<Duration> {
+    let least = Self.union(of: inner)
+    return least...max(least, Self.union(of: outer))
+  }
+
+  /// The sum of their times.
+  var sum: ClosedRange<Duration> {
+    func sum(_ times: [Range<Int64>]) -> Duration { .nanoseconds(times.reduce(0) { $0 + Int64($1.count) }) }
+    return sum(inner)...max(sum(inner), sum(outer))
+  }
+
+  private static func union(of times: [Range<Int64>]) -> Duration {
+    var (sum, end) = (Int64(0), Int64.min)
+    for time in times.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      sum += max(0, time.upperBound - max(end, time.lowerBound))
+      end = max(end, time.upperBound)
+    }
+    return .nanoseconds(sum)
+  }
 }
