@@ -54,7 +54,7 @@ public struct Exposition: Sendable {
     if format == .protobuf {
       write(by: ProtobufWriter())
     } else {
-      write(by: TextWriter(format))
+      write(by: TextWriter(format, isWhole: pieceLength == .max))
     }
   }
 }
@@ -83,8 +83,8 @@ public enum ExpositionFormat: String, Sendable, Hashable, CaseIterable {
 protocol ExpositionWriter {
   /// The bytes written since they were last taken.
   var bytes: [UInt8] { get set }
-  /// Begins a family. At least one sample follows.
-  mutating func begin(_ family: FamilyDescriptor)
+  /// Begins a family of at most `seriesCount` series. At least one sample follows.
+  mutating func begin(_ family: FamilyDescriptor, seriesCount: Int)
   /// A sample of a counter, a gauge or an info.
   mutating func number(_ value: Double, labels: RenderedLabels)
   mutating func histogram(_ values: ValueHistogram, labels: RenderedLabels)

@@ -4,7 +4,7 @@ struct ProtobufWriter: ExpositionWriter {
   private var family: [UInt8] = []
   private var isCounter = false
 
-  mutating func begin(_ descriptor: FamilyDescriptor) {
+  mutating func begin(_ descriptor: FamilyDescriptor, seriesCount: Int) {
     endFamily()
     isCounter = [.counter, .legacyCounter].contains(descriptor.type)
     family.append(descriptor.name.utf8, field: 1)

@@ -7,10 +7,18 @@ struct TextWriter: ExpositionWriter {
   private let isOpenMetrics: Bool
   /// The start of the names of the family's samples.
   private var name: [UInt8] = []
+  /// The lines of the current histogram, in memory that all histograms use in turn.
+  private var lines: [UInt8] = []
+  /// Whether the exposition is one piece, and how many series of the family have no reserved memory yet.
+  private let isWhole: Bool
+  private var newSeriesCount = 0
 
-  init(_ format: ExpositionFormat) { isOpenMetrics = format == .openMetrics }
+  init(_ format: ExpositionFormat, isWhole: Bool) {
+    (isOpenMetrics, self.isWhole) = (format == .openMetrics, isWhole)
+  }
 
-  mutating func begin(_ family: FamilyDescriptor) {
+  mutating func begin(_ family: FamilyDescriptor, seriesCount: Int) {
+    if isWhole { newSeriesCount = seriesCount }
     name = Array(family.name.utf8)
     if isOpenMetrics {
       bytes += "# TYPE \(family.baseName) \(family.type.rawValue)\n".utf8
@@ -42,41 +50,63 @@ struct TextWriter: ExpositionWriter {
 
   mutating func histogram(_ values: ValueHistogram, labels: RenderedLabels) {
     let layout = values.layout
-    var beginning = name
-    beginning += "_bucket{".utf8
-    beginning += labels.bytes
-    beginning += (labels.bytes.isEmpty ? "le=\"" : ",le=\"").utf8
-    var total: UInt64 = 0
-    for (index, end) in layout.sampleEnds.enumerated() {
-      total &+= values.counts[index]
-      bytes += beginning
-      bytes += end
-      bytes.append(decimal: total)
-      if isOpenMetrics, !values.exemplars.isEmpty, let exemplar = values.exemplars[index] {
-        bytes += Self.text(of: exemplar).utf8
-      }
-      bytes.append(.lineFeed)
-    }
+    let exemplars = isOpenMetrics ? values.exemplars.map { $0.map(Self.text) ?? [] } : []
     // In OpenMetrics the sum is a counter ("Histogram"). With values below 0 it could go down: then neither
     // it nor the count, which must not stand alone, is written.
-    if !isOpenMetrics || values.sum >= 0 && !layout.upperBounds.contains(where: { $0 < 0 }) {
+    let hasSum = !isOpenMetrics || values.sum >= 0 && !layout.upperBounds.contains { $0 < 0 }
+    // A line's punctuation and its number have at most 40 characters.
+    let capacity =
+      layout.bucketCount * (name.count + labels.bytes.count + 40) + layout.sampleEnds.count
+      + exemplars.reduce(0) { $0 + $1.count }
+    if lines.count < capacity { lines = [UInt8](repeating: 0, count: capacity) }
+    let (name, ends, bounds) = (name, layout.sampleEnds, layout.sampleEndBounds)
+    var total: UInt64 = 0
+    let length = lines.withUnsafeMutableBufferPointer { memory in
+      var lines = Lines(memory: memory)
+      lines.append(name)
+      lines.append("_bucket{")
+      lines.append(labels.bytes)
+      lines.append(labels.bytes.isEmpty ? "le=\"" : ",le=\"")
+      let beginning = lines.count
+      for index in values.counts.indices {
+        if index > 0 { lines.repeatBeginning(beginning) }
+        total &+= values.counts[index]
+        lines.append(ends, from: bounds[index], to: bounds[index &+ 1])
+        lines.append(decimal: total)
+        if !exemplars.isEmpty { lines.append(exemplars[index]) }
+        lines.append("\n")
+      }
+      return lines.count
+    }
+    let start = bytes.count
+    bytes += lines[..<length]
+    if hasSum {
       append("_sum", labels, FloatText.value(values.sum))
       append("_count", labels, String(total))
     }
+    reserve(bytes.count - start)
+  }
+
+  /// Reserves memory for a whole family when its first series is written: growing by doubling copies an
+  /// exposition twice.
+  private mutating func reserve(_ seriesLength: Int) {
+    let length = bytes.count + seriesLength * newSeriesCount * 5 / 4
+    if length > bytes.capacity { bytes.reserveCapacity(max(length, 2 * bytes.capacity)) }
+    newSeriesCount = 0
   }
 
   /// The end of a bucket's line: ` # {trace_id="…",span_id="…"} value time`. Both are hexadecimal digits,
   /// which need no escaping, and far below the 128 characters that OpenMetrics allows ("Exemplars").
-  private static func text(of exemplar: Exemplar) -> String {
+  private static func text(of exemplar: Exemplar) -> [UInt8] {
     let labels = "{trace_id=\"\(exemplar.trace.traceID)\",span_id=\"\(exemplar.trace.spanID)\"}"
     let value = FloatText.value(exemplar.value)
-    return " # \(labels) \(value) \(FloatText.seconds(exemplar.timestamp))"
+    return Array(" # \(labels) \(value) \(FloatText.seconds(exemplar.timestamp))".utf8)
   }
 
   /// One line: `name{labels} value`.
-  private mutating func append(_ suffix: String, _ labels: RenderedLabels, _ value: String) {
+  private mutating func append(_ suffix: StaticString, _ labels: RenderedLabels, _ value: String) {
     bytes += name
-    bytes += suffix.utf8
+    bytes += UnsafeBufferPointer(start: suffix.utf8Start, count: suffix.utf8CodeUnitCount)
     if !labels.bytes.isEmpty {
       bytes.append(UInt8(ascii: "{"))
       bytes += labels.bytes
@@ -89,6 +119,50 @@ struct TextWriter: ExpositionWriter {
 
   mutating func finish() {
     if isOpenMetrics { bytes += "# EOF\n".utf8 }
+  }
+
+  /// The lines of one histogram while they are written: memory that is never written past its end. Appending
+  /// each piece to an array takes three times as long.
+  private struct Lines {
+    let memory: UnsafeMutableBufferPointer<UInt8>
+    private(set) var count = 0
+
+    init(memory: UnsafeMutableBufferPointer<UInt8>) { self.memory = memory }
+
+    @inline(__always) private mutating func append(_ source: UnsafePointer<UInt8>?, count length: Int) {
+      guard let source, let memory = memory.baseAddress, length <= self.memory.count - count else { return }
+      (memory + count).update(from: source, count: length)
+      count += length
+    }
+
+    @inline(__always) mutating func append(_ bytes: [UInt8]) {
+      bytes.withUnsafeBufferPointer { append($0.baseAddress, count: $0.count) }
+    }
+
+    @inline(__always) mutating func append(_ bytes: [UInt8], from start: Int, to end: Int) {
+      bytes.withUnsafeBufferPointer { append($0.baseAddress.map { $0 + start }, count: end &- start) }
+    }
+
+    @inline(__always)
+    mutating func append(_ text: StaticString) { append(text.utf8Start, count: text.utf8CodeUnitCount) }
+
+    @inline(__always)
+    mutating func repeatBeginning(_ length: Int) { append(memory.baseAddress, count: min(length, count)) }
+
+    @inline(__always) mutating func append(decimal number: UInt64) {
+      var length = 1
+      var bound: UInt64 = 10
+      while length < 20, number >= bound { (length, bound) = (length &+ 1, bound &* 10) }
+      guard length <= memory.count &- count else { return }
+      count &+= length
+      var rest = number
+      var index = count
+      for _ in 0..<length {
+        index &-= 1
+        memory[index] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
+        rest /= 10
+      }
+    }
   }
 }
 
@@ -103,14 +177,6 @@ extension [UInt8] {
       default: append(byte)
       }
     }
-  }
-}
-
-extension [UInt8] {
-  /// A `String` for each bucket takes longer than the rest of its line.
-  fileprivate mutating func append(decimal number: UInt64) {
-    if number >= 10 { append(decimal: number / 10) }
-    append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
   }
 }
 

@@ -50,7 +50,10 @@ public struct HistogramBuckets: Sendable, ExpressibleByArrayLiteral {
 final class BucketLayout: Sendable {
   let upperBounds: [Double]
   /// For each bucket, `+Inf` last: `0.005"} `, the end of a sample's name as the text formats write it.
-  let sampleEnds: [[UInt8]]
+  /// One behind another, since an array for each would be retained for each line.
+  let sampleEnds: [UInt8]
+  /// Where each begins, and where the last one ends.
+  let sampleEndBounds: [Int]
   /// The bounds in blocks of eight; the last is padded with infinity, which no value is above.
   private let blocks: [SIMD8<Double>]
   private let nativeScale = NativeScale()
@@ -60,7 +63,9 @@ final class BucketLayout: Sendable {
     let padding = repeatElement(Double.infinity, count: 7)
     let padded = buckets.upperBounds + padding
     blocks = stride(from: 0, to: buckets.upperBounds.count, by: 8).map { SIMD8(padded[$0..<($0 + 8)]) }
-    sampleEnds = (buckets.upperBounds + [.infinity]).map { Array("\(FloatText.bound($0))\"} ".utf8) }
+    let ends = (buckets.upperBounds + [.infinity]).map { Array("\(FloatText.bound($0))\"} ".utf8) }
+    sampleEnds = Array(ends.joined())
+    sampleEndBounds = ends.reduce(into: [0]) { $0.append($0[$0.count - 1] + $1.count) }
   }
 
   var bucketCount: Int { upperBounds.count + 1 }

@@ -41,7 +41,7 @@ struct GatheredFamily: Sendable {
   ) {
     var hasBegun = false
     forEachSeries { labels, content in
-      if !hasBegun { writer.begin(descriptor) }
+      if !hasBegun { writer.begin(descriptor, seriesCount: series.count) }
       hasBegun = true
       switch content {
       case .number(let value): writer.number(value, labels: labels)

@@ -12,6 +12,7 @@ struct TextWriterTests {
   private func registerAll() throws {
     let escaped = "Back\\slash, \"quote\" and\nnew line."
     try registry.gauge("a", help: escaped, labels: ["path": "C:\\dir\n\"x\" é"]).set(-2.5)
+    // The lines before those with an exemplar are fewer and shorter.
     _ = try registry.histogram("age", help: "", buckets: [1])
     let trace = TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
     let silent = TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00")
@@ -208,15 +209,29 @@ struct TextWriterTests {
     #expect(rows.map { FloatText.seconds(Timestamp(nanosecondsSinceEpoch: $0.0)) } == rows.map(\.1))
   }
 
-  @Test func `a count of any length is written whole`() {
-    let counts: [UInt64] = [0, 9, 10, 65_536, 10_000_000_000_000_000_000, .max]
-    let lines = counts.map { count in
-      var (values, writer) = (ValueHistogram(BucketLayout([1])), TextWriter(.text))
-      values.counts[0] = count
-      writer.histogram(values, labels: RenderedLabels([Labels.Pair]()))
-      return String(String(decoding: writer.bytes, as: UTF8.self).prefix { $0 != "\n" })
-    }
-    #expect(lines == counts.map { "_bucket{le=\"1.0\"} \($0)" })
+  @Test(
+    arguments: [
+      0, 9, 10, 99, 100, 101, 65_535, 65_536, 999_999_999, 1_000_000_000, 9_999_999_999_999_999_999,
+      10_000_000_000_000_000_000, .max,
+    ] as [UInt64])
+  func `a count of any length is written whole`(count: UInt64) throws {
+    let layout = BucketLayout([268_435_456])
+    var values = ValueHistogram(layout)
+    values.counts[0] = count
+    let descriptor = try FamilyDescriptor(name: "h", help: "", type: .histogram, unit: nil)
+    let labels = RenderedLabels(Labels(["a": "b"]).pairs)
+    let family = GatheredFamily(
+      descriptor, overflowCount: nil, droppedCount: 0,
+      series: [(labels: labels, content: .histogram(values))])
+    #expect(
+      Exposition(of: [family], in: .text).text == """
+        # TYPE h histogram
+        h_bucket{a="b",le="2.68435456e+08"} \(count)
+        h_bucket{a="b",le="+Inf"} \(count)
+        h_sum{a="b"} 0
+        h_count{a="b"} \(count)
+
+        """)
   }
 
   /// A registry looks at what a collector gives when it is registered. It may have other things at a
