@@ -59,7 +59,9 @@ public struct MetricFamily: Sendable {
   /// - Parameters:
   ///   - name: The name, with `_total` for a counter and `_info` for an info.
   ///   - help: One line that says what the metric is.
+  ///   - kind: What its samples are.
   ///   - unit: The unit at the end of the name, if any. An info has none.
+  ///   - samples: The values, each with its labels.
   public init(name: String, help: String, kind: Kind, unit: String? = nil, samples: [Sample]) {
     (self.name, self.help, self.kind, self.unit, self.samples) = (name, help, kind, unit, samples)
   }
