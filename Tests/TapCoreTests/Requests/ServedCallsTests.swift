@@ -183,9 +183,10 @@ struct ServedCallsTests {
     let totals: [Double] = ["x", "y"].map { name in
       value(#"upstream_request_seconds_total{client="\#(name)",http_route="/a"}"#) ?? .nan
     }
-    let errors = zip(
-      times + [history.reduce(0) { $0 + $1.duration.seconds }], totals + [seconds("/a")]
-    ).map { abs($0 - $1) }
+    let upstream: Double = history.reduce(0) { $0 + $1.duration.seconds }
+    let known: [Double] = times + [upstream]
+    let expected: [Double] = totals + [seconds("/a")]
+    let errors: [Double] = zip(known, expected).map { abs($0 - $1) }
     #expect(errors.allSatisfy { $0 < 1e-9 }, "\(errors)")
   }
 
