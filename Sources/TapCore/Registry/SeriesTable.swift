@@ -74,9 +74,15 @@ struct SeriesTable<Key: Hashable & Sendable, Row: Sendable> {
   mutating func find(
     _ key: Key, isOverflow: Bool = false, labels: (Key) -> RenderedLabels
   ) -> SeriesID {
+    findWithoutLabels(key, isOverflow: isOverflow) ?? find(key, labels: labels(key))
+  }
+
+  /// The series of a key without its labels: a known one, or the overflow series if the table is full. `nil`
+  /// if the labels are needed.
+  mutating func findWithoutLabels(_ key: Key, isOverflow: Bool = false) -> SeriesID? {
     if isOverflow { return findOverflow() }
     if let id = find(key) { return id }
-    return byLabels.count < configuration.limit ? find(key, labels: labels(key)) : findOverflow()
+    return byLabels.count < configuration.limit ? nil : findOverflow()
   }
 
   /// Changes the row of a series, unless the series is gone.

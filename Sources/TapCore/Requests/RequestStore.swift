@@ -86,10 +86,13 @@ package struct RequestStore: Sendable {
     targets.record(request, in: begun.target, endsRequest: true)
     let isOverflow = targets.series.isOverflow(begun.target)
     let key = EndKey(target: begun.target, outcome: RequestLabels.Outcome(request))
-    let end = ends.series.find(key, isOverflow: isOverflow) { key in
-      RequestLabels.End(
-        direction: request.request.direction, target: .init(request.request), outcome: key.outcome
-      ).rendered
+    let end: SeriesID
+    if let known = ends.series.findWithoutLabels(key, isOverflow: isOverflow) {
+      end = known
+    } else {
+      let target = RequestLabels.Target(request.request)
+      let labels = RequestLabels.End(direction: direction, target: target, outcome: key.outcome)
+      end = ends.series.find(key, labels: labels.rendered)
     }
     if history != nil { keepHistory(of: end, request, at: now()) }
     let leads = ends.record(request, in: end, exemplars.trace(of: request.request))
@@ -135,8 +138,13 @@ package struct RequestStore: Sendable {
   ) -> SeriesID {
     let (phase, template) = (RequestTimings.Phase.allCases[index], request.urlTemplate?.asLabel)
     let key = PhaseKey(server: server, template: template, phase: phase)
-    let id = phases.series.find(key, isOverflow: isOverflow) { _ in
-      RequestLabels.Phase(server: .init(request), template: template, phase: phase).rendered
+    let id: SeriesID
+    if let known = phases.series.findWithoutLabels(key, isOverflow: isOverflow) {
+      id = known
+    } else {
+      let server = RequestLabels.Server(request)
+      let labels = RequestLabels.Phase(server: server, template: template, phase: phase)
+      id = phases.series.find(key, labels: labels.rendered)
     }
     ends.lead(from: end, Lead.phase(index), to: id, isOverflow: phases.series.isOverflow(id))
     return id
