@@ -83,6 +83,10 @@ import TestSupport
     served.end(statusCode: 200)
     other.cancel()
     #expect(try requests == [])
+    // Their places have nothing of them.
+    let next = (0..<3).map { recorder.inbound.begin(method: "GET", path: "/\($0)") }
+    #expect(try requests == ["GET /0 handler", "GET /1 handler", "GET /2 handler"])
+    for request in next { request.cancel() }
   }
 
   @Test func `threads that begin and end requests while the file is read`() throws {
