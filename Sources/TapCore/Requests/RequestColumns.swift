@@ -54,7 +54,7 @@ struct RequestColumns {
       ),
       .histogram(
         "http_client_time_to_first_byte_seconds",
-        "Time of HTTP client requests from the start to the head of the response.", durations,
+        "Time of HTTP client requests from the start to the first byte of the last response.", durations,
         .timeToFirstByte),
       .histogram(
         "http_client_request_body_size_bytes", "Size of HTTP client request bodies.", sizes,

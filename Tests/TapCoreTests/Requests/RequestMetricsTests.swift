@@ -75,7 +75,7 @@ struct RequestMetricsTests {
         http_client_request_phase_duration_seconds histogram seconds Duration of the phases of HTTP client requests, of the last leg after redirects.
         http_client_response_body_size_bytes histogram bytes Size of HTTP client response bodies.
         http_client_retransmitted_segments_total counter - TCP segments that were sent again on the connections of HTTP client requests.
-        http_client_time_to_first_byte_seconds histogram seconds Time of HTTP client requests from the start to the head of the response.
+        http_client_time_to_first_byte_seconds histogram seconds Time of HTTP client requests from the start to the first byte of the last response.
         session_tap_cancelled_requests_total counter - Requests that the app cancelled.
         session_tap_ended_requests_total counter - Requests that have ended: with a response, with an error or by a cancel.
         session_tap_oldest_unstarted_request_seconds gauge seconds For how long the oldest of them has waited, 0 without any.
